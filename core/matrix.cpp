@@ -1,0 +1,88 @@
+#include "matrix.hpp"
+
+namespace mm {
+
+namespace {
+
+template <class Body>
+void with_type(Number number, const void* p, Body&& body) {
+  switch (number) {
+    case Number::boolean:
+    case Number::u8:
+      return body(static_cast<const std::uint8_t*>(p));
+    case Number::i8:
+      return body(static_cast<const std::int8_t*>(p));
+    case Number::i16:
+      return body(static_cast<const std::int16_t*>(p));
+    case Number::i32:
+      return body(static_cast<const std::int32_t*>(p));
+    case Number::i64:
+      return body(static_cast<const std::int64_t*>(p));
+    case Number::u16:
+      return body(static_cast<const std::uint16_t*>(p));
+    case Number::u32:
+      return body(static_cast<const std::uint32_t*>(p));
+    case Number::u64:
+      return body(static_cast<const std::uint64_t*>(p));
+    case Number::f32:
+      return body(static_cast<const float*>(p));
+    case Number::f64:
+      return body(static_cast<const double*>(p));
+  }
+}
+
+template <class Body>
+void each_nonzero(const MatrixView& m, index row, Body&& body) {
+  index const begin = m.start(row), end = m.start(row + 1);
+  with_type(m.number, m.values, [&](auto* values) {
+    with_type(m.index_number, m.indices, [&](auto* indices) {
+      for (index e = begin; e < end; ++e) body(index(indices[e]), values[e]);
+    });
+  });
+}
+
+}  // namespace
+
+template <class T>
+void MatrixView::dense_row(index row, const double* centre, T* out) const {
+  if (sparse) {
+    for (index c = 0; c < columns; ++c) out[c] = centre ? T(-centre[c]) : T(0);
+    each_nonzero(*this, row, [&](index c, auto value) { out[c] = centre ? T(double(value) - centre[c]) : T(value); });
+    return;
+  }
+  with_type(number, values, [&](auto* p) {
+    auto const* x = p + row * row_stride;
+    if (centre)
+      for (index c = 0; c < columns; ++c) out[c] = T(double(x[c * column_stride]) - centre[c]);
+    else
+      for (index c = 0; c < columns; ++c) out[c] = T(x[c * column_stride]);
+  });
+}
+
+template <class T>
+void MatrixView::sparse_row(index row, std::vector<std::int32_t>& at, std::vector<T>& value) const {
+  auto add = [&](index c, auto v) {
+    if (v != 0) {
+      at.push_back(std::int32_t(c));
+      value.push_back(T(v));
+    }
+  };
+  if (sparse) return each_nonzero(*this, row, add);
+  with_type(number, values, [&](auto* p) {
+    auto const* x = p + row * row_stride;
+    for (index c = 0; c < columns; ++c) add(c, x[c * column_stride]);
+  });
+}
+
+double MatrixView::entry(index row, index column) const {
+  double out = 0;
+  with_type(number, values, [&](auto* p) { out = double(p[row * row_stride + column * column_stride]); });
+  return out;
+}
+
+template void MatrixView::dense_row<float>(index, const double*, float*) const;
+template void MatrixView::dense_row<double>(index, const double*, double*) const;
+template void MatrixView::sparse_row<float>(index, std::vector<std::int32_t>&, std::vector<float>&) const;
+template void MatrixView::sparse_row<double>(index, std::vector<std::int32_t>&, std::vector<double>&) const;
+
+}  // namespace mm

@@ -1,0 +1,55 @@
+// Training data as the caller holds it: dense with any strides or CSR with any indices, any number type, never copied
+// as a whole here; rows come out as the engine's type.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "vector_table.hpp"
+
+namespace mm {
+
+enum class Number : int { boolean, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64 };
+
+struct MatrixView {
+  index rows = 0, columns = 0;
+  Number number = Number::f64;
+  const void* values = nullptr;
+  index row_stride = 0, column_stride = 0;  // in elements; dense only
+  bool sparse = false;
+  Number index_number = Number::i32;  // of indices and indptr
+  const void* indices = nullptr;
+  const void* indptr = nullptr;
+
+  index nonzeros() const { return sparse ? start(rows) : rows * columns; }
+  index start(index row) const {
+    return index_number == Number::i32 ? static_cast<const std::int32_t*>(indptr)[row]
+                                       : static_cast<const std::int64_t*>(indptr)[row];
+  }
+
+  /// Row as `columns` values, less the centre where there is one.
+  template <class T>
+  void dense_row(index row, const double* centre, T* out) const;
+
+  double entry(index row, index column) const;  // dense only
+
+  /// Appends the row's nonzeros.
+  template <class T>
+  void sparse_row(index row, std::vector<std::int32_t>& at, std::vector<T>& value) const;
+};
+
+/// Rows start ... as a dense or sparse operand, in memory of its own.
+template <class T>
+struct RowBlock {
+  std::vector<T> values;
+  std::vector<index> indptr;
+  std::vector<std::int32_t> indices;
+  std::vector<T> norms;
+
+  RowOperand<T> operand(index count) const {
+    return {count, values.data(), indptr.empty() ? nullptr : indptr.data(), indices.data(),
+            norms.empty() ? nullptr : norms.data()};
+  }
+};
+
+}  // namespace mm

@@ -1,0 +1,161 @@
+// Shrinking of the pair solver: which variables leave, how the rest closes up, how they come back.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "pair_solver.hpp"
+
+namespace mm {
+
+namespace {
+constexpr double infinity = std::numeric_limits<double>::infinity();
+}
+
+/// Bounds (LIBSVM's rule): a variable stays where not even the extreme partner would move it. History (SVM-light's): its
+/// multiplier estimate has held it at its bound for the last `history` steps.
+template <class T>
+void PairSolver<T>::mark_settled(Shrinking rule, index history, std::vector<char>& keep) {
+  for (std::size_t c = 0; c < copies_.size(); ++c) {
+    Copy& v = copies_[c];
+    for (index at = 0; at < active_; ++at) {
+      auto const i = std::size_t(at);
+      double least_up = 0, most_down = 0;  // without sums the multiplier is 0
+      if (groups_ > 0) {
+        Extremes const& x = extremes_[std::size_t(group_of({index(c), at}))];
+        least_up = x.lowest_up.where >= 0 ? x.lowest_up.value : infinity;
+        most_down = x.highest_down.where >= 0 ? x.highest_down.value : -infinity;
+      }
+      if (rule == Shrinking::history && groups_ > 0) {
+        double const middle = 0.5 * (least_up + most_down);
+        if (std::isfinite(middle)) least_up = most_down = middle;
+      }
+      bool const settled = v.grad[i] + v.up[i] > most_down && v.grad[i] + v.down[i] < least_up;
+      if (!settled) v.since[i] = double(steps_);
+      bool const leaves = settled && (rule == Shrinking::bounds || double(steps_) - v.since[i] >= double(history));
+      if (!leaves) keep[i] = 1;
+    }
+  }
+}
+
+template <class T>
+bool PairSolver<T>::shrink(Shrinking rule, index history) {
+  steps_at_shrink_ = steps_;
+  std::vector<char> keep(static_cast<std::size_t>(active_), 0);
+  mark_settled(rule, history, keep);
+  index const kept = index(std::count(keep.begin(), keep.end(), char(1)));
+  if (kept < 2 || kept > active_ - std::max<index>(1, active_ / 10)) return false;  // closing up costs a sweep of the cache
+  if (!started_) {
+    started_ = true;
+    for (Copy& v : copies_) {
+      v.grad_start = v.grad;
+      v.beta_start = v.beta;
+    }
+  }
+  rearrange(keep);
+  return true;
+}
+
+/// Kept variables close up at the front; those that leave follow, in front of those that left before.
+template <class T>
+void PairSolver<T>::rearrange(const std::vector<char>& keep) {
+  std::vector<index> from;
+  from.reserve(std::size_t(active_));
+  for (char wanted : {char(1), char(0)})
+    for (index at = 0; at < active_; ++at)
+      if (keep[std::size_t(at)] == wanted) from.push_back(at);
+  index const kept = index(std::count(keep.begin(), keep.end(), char(1)));
+  auto permute = [&](auto& values) {
+    if (values.empty()) return;
+    auto const old = values;
+    for (std::size_t j = 0; j < from.size(); ++j) values[j] = old[std::size_t(from[j])];
+  };
+  permute(order_);
+  for (Copy& v : copies_)
+    for (auto* values : {&v.grad, &v.up, &v.down, &v.curvature, &v.room_up, &v.room_down, &v.beta, &v.lo, &v.hi, &v.d,
+                         &v.kink, &v.group, &v.p, &v.grad_start, &v.beta_start, &v.since})
+      permute(*values);
+  std::vector<index> to(static_cast<std::size_t>(active_));
+  for (std::size_t j = 0; j < from.size(); ++j) to[std::size_t(from[j])] = index(j);
+  for (Member& m : previous_)
+    if (m.valid()) m.at = to[std::size_t(m.at)] < kept ? to[std::size_t(m.at)] : -1;
+  cache_.shrink(order_, from, active_, kept);
+  active_ = kept;
+  look();
+}
+
+/// sums[at - first] += sum_i coefficient_i k(x_i, x_at) for the positions from `first` on; coefficients by position.
+template <class T>
+void PairSolver<T>::add_rows(const std::vector<double>& coefficient, index first, std::vector<double>& sums) {
+  constexpr index together = 96;
+  index const wide = padded(n_ - first);
+  std::vector<index> ids;
+  std::vector<double> weights;
+  std::vector<T> rows;
+  auto flush = [&] {
+    if (ids.empty()) return;
+    rows.resize(std::size_t(together * wide));
+    cache_.source().rows(ids.data(), index(ids.size()), first, n_, rows.data(), wide);
+    cache_.counters.rows_computed += index(ids.size());
+    cache_.counters.entries_computed += double(ids.size()) * double(n_ - first);
+    PairArrays a;
+    a.count = n_ - first;
+    a.grad = sums.data();
+    for (std::size_t r = 0; r < ids.size(); r += 2) {
+      bool const two = r + 1 < ids.size();
+      pair_table<T>().update(a, weights[r], rows.data() + index(r) * wide, two ? weights[r + 1] : 0.0,
+                             two ? rows.data() + index(r + 1) * wide : nullptr);
+    }
+    ids.clear(), weights.clear();
+  };
+  for (index at = 0; at < n_; ++at) {
+    if (coefficient[std::size_t(at)] == 0) continue;
+    ids.push_back(id(at));
+    weights.push_back(coefficient[std::size_t(at)]);
+    if (index(ids.size()) == together) flush();
+  }
+  flush();
+}
+
+/// Gradients of removed variables: from the last whole gradient and what has changed since, or from nothing where fewer
+/// rows do it.
+template <class T>
+void PairSolver<T>::unshrink() {
+  steps_at_shrink_ = steps_;
+  if (active_ == n_) return;
+  std::vector<double> value(static_cast<std::size_t>(n_), 0.0), change(static_cast<std::size_t>(n_), 0.0);
+  for (Copy const& v : copies_)
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      value[i] += v.beta[i];
+      change[i] += v.beta[i] - v.beta_start[i];
+    }
+  auto rows = [](const std::vector<double>& x) { return index(x.size()) - index(std::count(x.begin(), x.end(), 0.0)); };
+  bool const anew = rows(value) <= rows(change);
+  index const first = active_ / column_grain * column_grain;
+  std::vector<double> sums(std::size_t(padded(n_ - first)), 0.0);
+  add_rows(anew ? value : change, first, sums);
+  for (Copy& v : copies_)
+    for (index at = active_; at < n_; ++at) {
+      auto const i = std::size_t(at);
+      double const base = anew ? v.p[i] + v.d[i] * v.beta[i] : v.grad_start[i] + v.d[i] * (v.beta[i] - v.beta_start[i]);
+      v.grad[i] = base + sums[std::size_t(at - first)];
+      v.since[i] = double(steps_);
+    }
+  started_ = false;
+  active_ = n_;
+  cache_.widen();
+  look();
+}
+
+template <class T>
+std::vector<double> PairSolver<T>::restored(std::vector<double> Copy::* member) const {
+  std::vector<double> out(copies_.size() * std::size_t(n_));
+  for (std::size_t c = 0; c < copies_.size(); ++c)
+    for (index at = 0; at < n_; ++at)
+      out[c * std::size_t(n_) + std::size_t(id(at))] = (copies_[c].*member)[std::size_t(at)];
+  return out;
+}
+
+template class PairSolver<float>;
+template class PairSolver<double>;
+
+}  // namespace mm

@@ -1,0 +1,359 @@
+#include "pair_solver.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace mm {
+
+namespace {
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double smallest_curvature = 1e-12;  // tau of ALG5
+}  // namespace
+
+template <class T>
+PairSolver<T>::PairSolver(std::shared_ptr<RowSource<T>> source, PairProblem problem, PairOptions options,
+                          double cache_bytes)
+    : n_(source->size()),
+      active_(n_),
+      groups_(problem.groups),
+      options_(options),
+      cache_(source, cache_bytes),
+      order_(source->order()),
+      copies_(std::size_t(problem.copies)) {
+  if (problem.copies > 1 && groups_ != int(problem.copies))
+    throw std::invalid_argument("Several copies of the variables need one sum each.");
+  std::vector<double> diagonal(static_cast<std::size_t>(n_)), coefficient(static_cast<std::size_t>(n_), 0.0);
+  source->diagonal(diagonal.data());
+  for (std::size_t c = 0; c < copies_.size(); ++c) {
+    auto part = [&](const std::vector<double>& whole) {
+      return std::vector<double>(whole.begin() + index(c) * n_, whole.begin() + index(c + 1) * n_);
+    };
+    Copy& v = copies_[c];
+    v.p = part(problem.p), v.lo = part(problem.lo), v.hi = part(problem.hi), v.d = part(problem.d);
+    v.kink = part(problem.e), v.beta = part(problem.beta);
+    v.grad = v.p, v.curvature = v.d, v.since.assign(std::size_t(n_), 0.0);
+    v.up.resize(std::size_t(n_)), v.down = v.up, v.room_up = v.up, v.room_down = v.up;
+    if (masked()) v.group.assign(problem.group.begin() + index(c) * n_, problem.group.begin() + index(c + 1) * n_);
+    for (std::size_t i = 0; i < std::size_t(n_); ++i) {
+      v.curvature[i] += diagonal[i];
+      coefficient[i] += v.beta[i];
+      kinks_ = kinks_ || v.kink[i] != 0;
+      refresh_status({index(c), index(i)});
+    }
+  }
+  std::vector<double> f(static_cast<std::size_t>(padded(n_)), 0.0);
+  add_rows(coefficient, 0, f);
+  for (Copy& v : copies_)
+    for (std::size_t i = 0; i < std::size_t(n_); ++i) v.grad[i] += f[i] + v.d[i] * v.beta[i];
+  look();
+}
+
+template <class T>
+PairArrays PairSolver<T>::arrays(index copy, int group) {
+  Copy& v = copies_[std::size_t(copy)];
+  return {active_,
+          v.grad.data(),
+          v.up.data(),
+          v.down.data(),
+          v.curvature.data(),
+          v.room_up.data(),
+          v.room_down.data(),
+          v.beta.data(),
+          kinks_ ? v.kink.data() : nullptr,
+          masked() ? v.group.data() : nullptr,
+          double(group)};
+}
+
+template <class T>
+int PairSolver<T>::group_of(Member m) const {
+  return copies_.size() > 1 ? int(m.copy) : masked() ? int(copies_[0].group[std::size_t(m.at)]) : 0;
+}
+
+template <class T>
+FixedMember PairSolver<T>::fixed(Member m) {
+  Copy const& v = copies_[std::size_t(m.copy)];
+  auto const i = std::size_t(m.at);
+  return {m.at,           v.grad[i] + v.up[i], v.grad[i] + v.down[i], v.curvature[i],
+          v.room_up[i],   v.room_down[i],      v.beta[i],             v.kink[i]};
+}
+
+/// What beta_i says about where it can go.
+template <class T>
+void PairSolver<T>::refresh_status(Member m) {
+  Copy& v = copies_[std::size_t(m.copy)];
+  auto const i = std::size_t(m.at);
+  double const beta = v.beta[i], e = v.kink[i];
+  v.room_up[i] = v.hi[i] - beta;
+  v.room_down[i] = beta - v.lo[i];
+  v.up[i] = v.room_up[i] > 0 ? (beta >= 0 ? e : -e) : infinity;
+  v.down[i] = v.room_down[i] > 0 ? (beta > 0 ? e : -e) : -infinity;
+}
+
+/// beta_i += step, or exactly `target` where the step ends at a bound or a kink (target not NaN).
+template <class T>
+void PairSolver<T>::move(Member m, double step, double target) {
+  Copy& v = copies_[std::size_t(m.copy)];
+  auto const i = std::size_t(m.at);
+  double const to = std::isnan(target) ? std::min(std::max(v.beta[i] + step, v.lo[i]), v.hi[i]) : target;
+  v.grad[i] += v.d[i] * (to - v.beta[i]);
+  v.beta[i] = to;
+  refresh_status(m);
+}
+
+template <class T>
+void PairSolver<T>::look() {
+  apply({0, -1}, 0, {0, -1}, 0);
+}
+
+/// G += step_i K_i + step_j K_j, and what the next selection and the stopping rule need to know of it.
+template <class T>
+void PairSolver<T>::apply(Member i, double step_i, Member j, double step_j) {
+  auto const& table = pair_table<T>();
+  const T* row_i = i.valid() ? row(i) : nullptr;
+  const T* row_j = j.valid() ? row(j) : nullptr;
+  extremes_.resize(std::size_t(std::max(1, groups_)));
+  violation_ = 0;
+  if (groups_ == 0) {
+    PairArrays a = arrays(0);
+    if (row_i || row_j) table.update(a, step_i, row_i, step_j, row_j);
+    extremes_[0] = table.box_single(a, options_.selection != Selection::mvp);
+    violation_ = std::max(0.0, extremes_[0].highest_down.value);
+    return;
+  }
+  for (int g = 0; g < groups_; ++g) {
+    PairArrays a = arrays(copy_of(g), g);
+    bool const first = copies_.size() > 1 || g == 0;  // each copy is updated once
+    extremes_[std::size_t(g)] =
+        table.update_extremes(a, step_i, first ? row_i : nullptr, step_j, first ? row_j : nullptr);
+    Extremes const& x = extremes_[std::size_t(g)];
+    if (x.lowest_up.where >= 0 && x.highest_down.where >= 0)
+      violation_ = std::max(violation_, x.highest_down.value - x.lowest_up.value);
+  }
+}
+
+template <class T>
+Pause PairSolver<T>::run(index max_steps, double seconds, double tol, index shrink_interval) {
+  using Clock = std::chrono::steady_clock;
+  auto const end = Clock::now() + std::chrono::duration<double>(seconds);
+  for (index taken = 0;; ++taken) {
+    if (!(violation_ > tol)) return Pause::converged;
+    if (taken >= max_steps) return Pause::steps;
+    if (shrink_interval > 0 && steps_ - steps_at_shrink_ >= shrink_interval) return Pause::shrink_due;
+    if (taken % 16 == 15 && Clock::now() >= end) return Pause::time;
+    if (!(groups_ == 0 ? step_in_box() : step_with_sums())) return Pause::stalled;
+    ++steps_;
+  }
+}
+
+// ---- pairs under the sums -------------------------------------------------------------------------------------------
+
+/// ALG2: of the group with the largest violation, the pair that violates most.
+template <class T>
+auto PairSolver<T>::most_violating() const -> Pair {
+  int worst = 0;
+  double most = -infinity;
+  for (int g = 0; g < groups_; ++g) {
+    Extremes const& x = extremes_[std::size_t(g)];
+    double const here = x.highest_down.value - x.lowest_up.value;
+    if (x.lowest_up.where >= 0 && x.highest_down.where >= 0 && here > most) most = here, worst = g;
+  }
+  Extremes const& x = extremes_[std::size_t(worst)];
+  return {{copy_of(worst), x.lowest_up.where}, {copy_of(worst), x.highest_down.where}};
+}
+
+template <class T>
+bool PairSolver<T>::near_bounds(Member m) const {
+  Copy const& v = copies_[std::size_t(m.copy)];
+  auto const i = std::size_t(m.at);
+  double const near = options_.eta * std::min(v.hi[i] - v.lo[i], 1e300);
+  return v.room_up[i] <= near || v.room_down[i] <= near || (v.kink[i] > 0 && std::abs(v.beta[i]) <= near);
+}
+
+/// The pair of largest gain (3) that keeps a variable of the pair before (MG), or has any stored row (rows = all).
+template <class T>
+bool PairSolver<T>::best_gain(Pair& pair) {
+  double most = 0;
+  auto consider = [&](Member kept, const T* values) {
+    PairArrays const a = arrays(kept.copy, group_of(kept));
+    FixedMember const i = fixed(kept);
+    Extreme const found = pair_table<T>().maximum_gain(a, i, values);
+    if (found.where < 0 || !(found.value > most)) return;
+    most = found.value;
+    Member const other{kept.copy, found.where};
+    FixedMember const j = fixed(other);
+    pair = j.grad_down - i.grad_up > 0 ? Pair{kept, other} : Pair{other, kept};
+  };
+  if (options_.gain_rows == GainRows::all) {
+    for (index at = 0; at < active_; ++at)
+      if (const T* values = cache_.peek(id(at), active_))
+        for (index c = 0; c < index(copies_.size()); ++c) consider({c, at}, values);
+  } else {
+    if (options_.gain_rows == GainRows::two) consider(previous_[0], row(previous_[0]));
+    consider(previous_[1], row(previous_[1]));
+  }
+  return most > 0;
+}
+
+template <class T>
+bool PairSolver<T>::choose(Pair& pair) {
+  pair = most_violating();
+  if (options_.selection == Selection::mvp) return true;
+  if (options_.selection == Selection::second_order) {  // ALG3
+    PairArrays const a = arrays(pair.rising.copy, group_of(pair.rising));
+    Extreme const found = pair_table<T>().second_order(a, fixed(pair.rising), row(pair.rising));
+    if (found.where >= 0) pair.falling.at = found.where;
+    return found.where >= 0;
+  }
+  bool const known = previous_[0].valid() && previous_[1].valid();
+  if (!known) return true;
+  if (options_.selection == Selection::mg) return best_gain(pair);
+  if (near_bounds(previous_[0]) && near_bounds(previous_[1])) return true;  // HMG falls back on MVP
+  best_gain(pair);
+  return true;
+}
+
+/// The step t along (+1, -1) that minimises Q, piecewise quadratic where beta passes through 0, within the bounds.
+template <class T>
+double PairSolver<T>::line_search(Pair pair, double curvature, double& rise_to, double& fall_to) {
+  FixedMember const i = fixed(pair.rising), j = fixed(pair.falling);
+  Copy const &vi = copies_[std::size_t(pair.rising.copy)], &vj = copies_[std::size_t(pair.falling.copy)];
+  double const slope = j.grad_down - i.grad_up;
+  double const s1 = i.kink > 0 && i.beta < 0 ? -i.beta : infinity, s2 = j.kink > 0 && j.beta > 0 ? j.beta : infinity;
+  double const jump1 = 2 * i.kink, jump2 = 2 * j.kink;
+  double const first = std::min(s1, s2), last = std::max(s1, s2);
+  double t = slope / curvature;
+  if (t > first) t = std::max(first, (slope - (s1 <= s2 ? jump1 : jump2)) / curvature);
+  if (t > last) t = std::max(last, (slope - jump1 - jump2) / curvature);
+  double const room = std::min(i.room_up, j.room_down);
+  t = std::min(t, room);
+  double const nowhere = std::numeric_limits<double>::quiet_NaN();
+  rise_to = t == i.room_up ? vi.hi[std::size_t(pair.rising.at)] : t == s1 ? 0.0 : nowhere;
+  fall_to = t == j.room_down ? vj.lo[std::size_t(pair.falling.at)] : t == s2 ? 0.0 : nowhere;
+  return t;
+}
+
+template <class T>
+bool PairSolver<T>::step_with_sums() {
+  Pair pair;
+  if (!choose(pair)) return false;
+  const T* row_i = row(pair.rising);
+  row(pair.falling);
+  double const k_ij = double(row_i[pair.falling.at]);
+  double const curvature =
+      std::max(fixed(pair.rising).curvature + fixed(pair.falling).curvature - 2 * k_ij, smallest_curvature);
+  double rise_to, fall_to;
+  double const t = line_search(pair, curvature, rise_to, fall_to);
+  double const rising = copies_[std::size_t(pair.rising.copy)].beta[std::size_t(pair.rising.at)];
+  double const falling = copies_[std::size_t(pair.falling.copy)].beta[std::size_t(pair.falling.at)];
+  if (!(t > 0) || (rising + t == rising && falling - t == falling)) return false;
+  move(pair.rising, t, rise_to);
+  move(pair.falling, -t, fall_to);
+  apply(pair.rising, t, pair.falling, -t);
+  // The newer member comes second: the one-row rule keeps that one.
+  bool const kept_rises = previous_[1].valid() && previous_[1].at == pair.rising.at && previous_[1].copy == pair.rising.copy;
+  previous_[0] = kept_rises ? pair.rising : pair.falling;
+  previous_[1] = kept_rises ? pair.falling : pair.rising;
+  return true;
+}
+
+// ---- without sums ---------------------------------------------------------------------------------------------------
+
+/// The smooth piece of Q that a variable can descend on: its slope, and how far the piece reaches.
+template <class T>
+void PairSolver<T>::box_interval(Member m, double& slope, double& least, double& most) {
+  FixedMember const i = fixed(m);
+  double const grad = copies_[std::size_t(m.copy)].grad[std::size_t(m.at)];
+  if (i.kink == 0 || i.beta != 0) {
+    slope = grad + (i.beta > 0 ? i.kink : -i.kink);
+    least = i.kink > 0 && i.beta > 0 ? -std::min(i.beta, i.room_down) : -i.room_down;
+    most = i.kink > 0 && i.beta < 0 ? std::min(-i.beta, i.room_up) : i.room_up;
+  } else {
+    bool const falls = i.grad_down > 0, rises = i.grad_up < 0;
+    slope = falls ? i.grad_down : rises ? i.grad_up : 0.0;
+    least = falls ? -i.room_down : 0.0;
+    most = rises ? i.room_up : 0.0;
+  }
+}
+
+template <class T>
+bool PairSolver<T>::step_in_box_alone(Member i) {
+  double slope, least, most;
+  box_interval(i, slope, least, most);
+  double const step = std::min(std::max(-slope / std::max(fixed(i).curvature, smallest_curvature), least), most);
+  Copy const& v = copies_[0];
+  double const before = v.beta[std::size_t(i.at)];
+  if (before + step == before) return false;
+  double const nowhere = std::numeric_limits<double>::quiet_NaN();
+  bool const to_zero = v.kink[std::size_t(i.at)] > 0 && step == -before;
+  double const target = step == v.room_up[std::size_t(i.at)]      ? v.hi[std::size_t(i.at)]
+                        : step == -v.room_down[std::size_t(i.at)] ? v.lo[std::size_t(i.at)]
+                        : to_zero                                 ? 0.0
+                                                                  : nowhere;
+  move(i, step, target);
+  apply(i, step, {0, -1}, 0);
+  previous_[0] = previous_[1] = i;
+  return true;
+}
+
+/// The exact minimum over the box of a pair, where the pair promises more than one variable alone.
+template <class T>
+bool PairSolver<T>::step_in_box() {
+  Member const single{0, extremes_[0].lowest_up.where};
+  if (!single.valid()) return false;
+  if (options_.selection == Selection::mvp) return step_in_box_alone(single);
+  double const alone = extremes_[0].lowest_up.value / 2;
+  Member i = single;
+  Extreme partner{-infinity, -1};
+  auto consider = [&](Member kept) {
+    Extreme const found = pair_table<T>().box_pair(arrays(0), fixed(kept), row(kept));
+    if (found.where >= 0 && found.value > partner.value) partner = found, i = kept;
+  };
+  if (options_.selection == Selection::second_order)
+    consider(single);
+  else if (previous_[0].valid() && !(near_bounds(previous_[0]) && near_bounds(previous_[1])))
+    for (Member const& kept : previous_) consider(kept);
+  if (partner.where < 0 || !(partner.value > alone)) return step_in_box_alone(single);
+  Member const j{0, partner.where};
+  double s_i, l_i, u_i, s_j, l_j, u_j;
+  box_interval(i, s_i, l_i, u_i);
+  box_interval(j, s_j, l_j, u_j);
+  double const a_i = fixed(i).curvature, a_j = fixed(j).curvature, k = double(row(i)[j.at]);
+  row(j);
+  auto clip = [](double x, double least, double most) { return std::min(std::max(x, least), most); };
+  auto change = [&](double x, double y) { return s_i * x + s_j * y + 0.5 * (a_i * x * x + a_j * y * y) + k * x * y; };
+  double const determinant = a_i * a_j - k * k;
+  double x = -(s_i * a_j - s_j * k) / determinant, y = -(s_j * a_i - s_i * k) / determinant;
+  if (!(x >= l_i && x <= u_i && y >= l_j && y <= u_j)) {
+    double best = 0;
+    x = y = 0;
+    auto try_point = [&](double p, double q) {
+      if (std::isfinite(p) && std::isfinite(q) && change(p, q) < best) best = change(p, q), x = p, y = q;
+    };
+    for (double edge : {l_i, u_i}) try_point(edge, clip(-(s_j + k * edge) / a_j, l_j, u_j));
+    for (double edge : {l_j, u_j}) try_point(clip(-(s_i + k * edge) / a_i, l_i, u_i), edge);
+  }
+  Copy const& v = copies_[0];
+  double const before_i = v.beta[std::size_t(i.at)], before_j = v.beta[std::size_t(j.at)];
+  if (before_i + x == before_i && before_j + y == before_j) return step_in_box_alone(single);
+  double const nowhere = std::numeric_limits<double>::quiet_NaN();
+  auto target = [&](Member m, double step, double least, double most) {
+    auto const at = std::size_t(m.at);
+    if (step == v.room_up[at]) return v.hi[at];
+    if (step == -v.room_down[at]) return v.lo[at];
+    return v.kink[at] > 0 && (step == least || step == most) ? 0.0 : nowhere;
+  };
+  double const to_i = target(i, x, l_i, u_i), to_j = target(j, y, l_j, u_j);
+  move(i, x, to_i);
+  move(j, y, to_j);
+  apply(i, x, j, y);
+  previous_[0] = i;
+  previous_[1] = j;
+  return true;
+}
+
+template class PairSolver<float>;
+template class PairSolver<double>;
+
+}  // namespace mm

@@ -1,0 +1,78 @@
+#include "row_source.hpp"
+
+namespace mm {
+
+template <class T>
+Precomputed<T>::Precomputed(const MatrixView& matrix, std::vector<index> chosen)
+    : RowSource<T>(index(chosen.size())), matrix_(matrix), chosen_(std::move(chosen)) {}
+
+template <class T>
+void Precomputed<T>::rows(const index* ids, index count, index first, index last, T* out, index stride) {
+  std::vector<T> row(static_cast<std::size_t>(matrix_.columns));
+  for (index r = 0; r < count; ++r) {
+    matrix_.dense_row(chosen_[std::size_t(ids[r])], nullptr, row.data());
+    for (index j = first; j < last; ++j)
+      out[r * stride + j - first] = row[std::size_t(chosen_[std::size_t(this->order_[std::size_t(j)])])];
+  }
+}
+
+template <class T>
+void Precomputed<T>::diagonal(double* out) {
+  for (std::size_t i = 0; i < chosen_.size(); ++i) out[i] = double(T(matrix_.entry(chosen_[i], chosen_[i])));
+}
+
+template <class T>
+void Callback<T>::rows(const index* ids, index count, index first, index last, T* out, index stride) {
+  std::vector<T> full(std::size_t(count * this->size()));
+  evaluate_(ids, count, full.data());
+  for (index r = 0; r < count; ++r)
+    for (index j = first; j < last; ++j)
+      out[r * stride + j - first] = full[std::size_t(r * this->size() + this->order_[std::size_t(j)])];
+}
+
+template <class T>
+Combined<T>::Combined(std::vector<std::shared_ptr<RowSource<T>>> parts, std::vector<double> weights, bool product)
+    : RowSource<T>(parts.front()->size()), parts_(std::move(parts)), weights_(std::move(weights)), product_(product) {}
+
+template <class T>
+void Combined<T>::reorder(const std::vector<index>& order, index changed) {
+  RowSource<T>::reorder(order, changed);
+  for (auto& part : parts_) part->reorder(order, changed);
+}
+
+template <class T>
+void Combined<T>::rows(const index* ids, index count, index first, index last, T* out, index stride) {
+  index const wide = padded(last - first);
+  std::vector<T> part(std::size_t(count * wide));
+  for (std::size_t p = 0; p < parts_.size(); ++p) {
+    parts_[p]->rows(ids, count, first, last, part.data(), wide);
+    T const weight = T(weights_[p]);
+    for (index r = 0; r < count; ++r)
+      for (index j = 0; j < last - first; ++j) {
+        T const value = weight * part[std::size_t(r * wide + j)];
+        T& to = out[r * stride + j];
+        to = p == 0 ? value : product_ ? to * value : to + value;
+      }
+  }
+}
+
+template <class T>
+void Combined<T>::diagonal(double* out) {
+  std::vector<double> part(static_cast<std::size_t>(this->size()));
+  for (std::size_t p = 0; p < parts_.size(); ++p) {
+    parts_[p]->diagonal(part.data());
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      double const value = double(T(weights_[p])) * part[i];
+      out[i] = p == 0 ? value : product_ ? out[i] * value : out[i] + value;
+    }
+  }
+}
+
+template class Precomputed<float>;
+template class Precomputed<double>;
+template class Callback<float>;
+template class Callback<double>;
+template class Combined<float>;
+template class Combined<double>;
+
+}  // namespace mm

@@ -1,0 +1,143 @@
+// The vector code behind one table of functions: vector_code.cpp is compiled once for each instruction set and
+// fills one table; dispatch.cpp picks the widest that the processor runs.
+#pragma once
+
+#include <cstdint>
+
+namespace mm {
+
+using index = std::int64_t;
+
+/// How two coordinates are accumulated: sum x z, sum |x - z|, sum (x - z)^2 / (x + z), sum min(x, z).
+enum class Pairing : int { dot, absolute, chi_squared, minimum };
+
+/// The kernel function of the accumulated sum s; `distance` forms use s = |x|^2 + |z|^2 - 2 <x, z>.
+enum class Shape : int { identity, polynomial, gaussian, tanh, exponential, matern32, matern52 };
+
+struct KernelSpec {
+  Pairing pairing = Pairing::dot;
+  Shape shape = Shape::identity;
+  double gamma = 1.0;
+  double coef0 = 0.0;
+  int degree = 1;
+
+  bool uses_squared_norms() const {
+    return shape == Shape::gaussian || shape == Shape::matern32 || shape == Shape::matern52;
+  }
+};
+
+/// Rows of one operand: dense (values, row after row, d apart) or sparse (indptr, indices, values).
+template <class T>
+struct RowOperand {
+  index count = 0;
+  const T* values = nullptr;
+  const index* indptr = nullptr;  // null: dense
+  const std::int32_t* indices = nullptr;
+  const T* norms = nullptr;  // squared norms or 1-norms, where the kernel needs them
+};
+
+/// Columns packed in panels: panel p holds columns p w ... p w + w - 1, coordinate after coordinate.
+template <class T>
+struct PanelOperand {
+  const T* panels = nullptr;
+  const T* norms = nullptr;  // padded to whole panels
+  index dimension = 0;
+  index first = 0, last = 0;  // panels to compute
+};
+
+/// Columns as compressed sparse rows, read through an order.
+template <class T>
+struct GatherOperand {
+  const index* indptr = nullptr;
+  const std::int32_t* indices = nullptr;
+  const T* values = nullptr;
+  const T* norms = nullptr;      // by column of the order
+  const index* order = nullptr;  // position -> stored row
+  index dimension = 0;
+  index first = 0, last = 0;  // positions to compute
+};
+
+template <class T>
+struct KernelTable {
+  index panel_width;
+  /// out[r * stride + j - first * width] for the whole panels first ... last - 1.
+  void (*panel_rows)(const KernelSpec&, const RowOperand<T>&, const PanelOperand<T>&, T* out, index stride);
+  /// The same for columns read by gathering; `scratch` holds gather_block * dimension zeros and is left zero.
+  void (*gather_rows)(const KernelSpec&, const RowOperand<T>&, const GatherOperand<T>&, T* scratch, T* out,
+                      index stride);
+  index gather_block;
+  /// norms[j] for every column of the panels: squared norms, or 1-norms for the other pairings.
+  void (*panel_norms)(bool squared, const T* panels, index dimension, index n_panels, T* norms);
+  /// The kernel function alone, over sums that are already accumulated.
+  void (*row_norms)(bool squared, const RowOperand<T>&, index dimension, T* norms);
+  /// k(x, x) from the norm of x (and, for the linear forms, its squared norm).
+  void (*diagonal)(const KernelSpec&, const T* norms, index count, T* out);
+};
+
+/// What the passes of the pair solver read and write: one copy of the variables, in the current order.
+struct PairArrays {
+  index count = 0;          // active variables
+  double* grad = nullptr;   // G = K beta + p + d beta
+  const double* up = nullptr;    // e * sign on the way up, +inf where beta cannot rise
+  const double* down = nullptr;  // e * sign on the way down, -inf where beta cannot fall
+  const double* curvature = nullptr;  // K_ii + d_i
+  const double* room_up = nullptr;    // hi - beta
+  const double* room_down = nullptr;  // beta - lo
+  const double* beta = nullptr;
+  const double* kink = nullptr;    // e, or null when every e is 0
+  const double* group = nullptr;   // group of each variable as a double, or null when all are in one
+  double wanted_group = 0.0;       // the group that this pass looks at
+};
+
+struct Extreme {
+  double value;
+  index where;  // -1: none
+};
+
+struct Extremes {
+  Extreme lowest_up;     // min over up candidates of G + up
+  Extreme highest_down;  // max over down candidates of G + down
+};
+
+/// The fixed member of a pair, while its partner is searched.
+struct FixedMember {
+  index where;
+  double grad_up, grad_down;  // directional derivatives: +inf / -inf where it cannot move
+  double curvature;
+  double room_up, room_down;
+  double beta, kink;
+};
+
+template <class T>
+struct PairTable {
+  /// G += step_i K_i + step_j K_j over the active variables.
+  void (*update)(PairArrays&, double step_i, const T* row_i, double step_j, const T* row_j);
+  /// The same, and the extremes of the new gradient in the same sweep.
+  Extremes (*update_extremes)(PairArrays&, double step_i, const T* row_i, double step_j, const T* row_j);
+  /// argmax over partners j that can fall of (down_j - up_i)^2 / a_ij  (ALG3).
+  Extreme (*second_order)(const PairArrays&, const FixedMember&, const T* row);
+  /// argmax over all partners of the exact gain (3) of the clipped step, in either direction (MG).
+  Extreme (*maximum_gain)(const PairArrays&, const FixedMember&, const T* row);
+  /// Without sums: argmax of the gain of one variable, and the largest violation.
+  Extremes (*box_single)(const PairArrays&, bool by_gain);
+  /// Without sums: argmax of the gain of the pair (i, j), both unclipped.
+  Extreme (*box_pair)(const PairArrays&, const FixedMember&, const T* row);
+};
+
+struct VectorTable {
+  const char* name;
+  KernelTable<float> kernel32;
+  KernelTable<double> kernel64;
+  PairTable<float> pair32;
+  PairTable<double> pair64;
+};
+
+/// The table in use: the widest that the processor runs, or what MAXMARGIN_ISA names.
+const VectorTable& vector_table();
+
+template <class T>
+const KernelTable<T>& kernel_table();
+template <class T>
+const PairTable<T>& pair_table();
+
+}  // namespace mm

@@ -1,0 +1,47 @@
+"""Support vector machines, trained exactly, at any size, with a certificate."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from maxmargin import _native as _native  # a missing core is known at the first import, not in the middle of a fit
+
+if TYPE_CHECKING:
+    from maxmargin import data, kernels, losses, models, problems, rows, solvers
+    from maxmargin.estimators import LSSVC, LSSVR, SVC, SVR, HuberSVR, NuSVC, NuSVR, OneClassSVM, QuantileSVR
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LSSVC",
+    "LSSVR",
+    "SVC",
+    "SVR",
+    "HuberSVR",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "QuantileSVR",
+    "__version__",
+    "data",
+    "kernels",
+    "losses",
+    "models",
+    "problems",
+    "rows",
+    "solvers",
+]
+_ROOMS = ("data", "kernels", "losses", "models", "problems", "rows", "solvers")
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name at its first use: the estimators bring scikit-learn, which takes most of a second."""
+    if name not in __all__:
+        raise AttributeError(f"module 'maxmargin' has no attribute {name!r}")
+    if name in _ROOMS:
+        return import_module(f"maxmargin.{name}")
+    value = globals()[name] = getattr(import_module("maxmargin.estimators"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

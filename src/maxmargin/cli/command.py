@@ -1,0 +1,112 @@
+"""From the command line to an exit code: one sentence for an error, no traceback."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from types import FrameType
+from typing import Any, NoReturn
+
+from maxmargin.cli import parser
+
+OK, BAD_INPUT, USAGE, NOT_CONVERGED, BROKEN_PIPE, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 141, 130, 143
+
+
+class UsageError(Exception):
+    """Options that do not go together."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The words after the program's name; those of this process by default.
+
+    Returns
+    -------
+    int
+        0 ok, 1 bad input, 2 usage, 3 not converged, 130 interrupted, 141 the reader of standard output went away.
+    """
+    try:
+        args = parser.parse(sys.argv[1:] if argv is None else argv)
+    except SystemExit as stop:  # argparse has printed the help, or the usage and the error
+        return int(stop.code or 0)
+    if args.version:
+        from maxmargin import __version__
+
+        print(f"maxmargin {__version__}")
+        return OK
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        _terminate_cleanly()
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            warnings.simplefilter("ignore", FutureWarning)  # about names of the Python interface
+            warnings.showwarning = _ignore if getattr(args, "quiet", False) else _show_warning
+            # The commands are imported here: NumPy and scikit-learn take longer than --help may.
+            status: int = import_module(f"maxmargin.cli.{args.command}").run(args)
+            sys.stdout.flush()
+            return status
+    except UsageError as error:
+        return _fail(args, USAGE, str(error))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more at its end
+        return BROKEN_PIPE
+    except (ValueError, OSError, ImportError, MemoryError, OverflowError) as error:
+        return _fail(args, BAD_INPUT, _sentence(error))
+    except KeyboardInterrupt:
+        return _fail(args, INTERRUPTED, "interrupted")
+    except _Terminated:
+        return _fail(args, TERMINATED, "terminated")
+    finally:
+        if before is not None:
+            _set_terminate(before)
+
+
+class _Terminated(BaseException):
+    """SIGTERM has come: files that are being written are to be removed first."""
+
+
+def _terminate_cleanly() -> None:
+    def stop(number: int, frame: FrameType | None) -> NoReturn:
+        raise _Terminated
+
+    _set_terminate(stop)
+
+
+def _set_terminate(handler: Any) -> None:
+    try:
+        signal.signal(signal.SIGTERM, handler)
+    except ValueError:  # main is called from another thread, which receives no signals
+        return
+
+
+def _fail(args: argparse.Namespace, status: int, sentence: str) -> int:
+    sys.stdout.flush()
+    print(f"maxmargin {args.command}: {sentence}", file=sys.stderr)
+    return status
+
+
+def _sentence(error: Exception) -> str:
+    """The error as one line."""
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+        return f"{place}{error.strerror}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory: {error}" if str(error) else "not enough memory"
+    return " ".join(str(error).split())
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    print(f"maxmargin: warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+
+def _ignore(*what: Any, **more: Any) -> None:
+    """Show no warning."""

@@ -1,0 +1,191 @@
+"""From the options of `maxmargin train` to an estimator, its fit, its model file."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from maxmargin import estimators
+from maxmargin.cli import files, parser
+from maxmargin.cli.command import NOT_CONVERGED, OK, UsageError
+from maxmargin.cli.convert import WRITERS
+from maxmargin.cli.scores import scores
+from maxmargin.report import Progress
+
+# Type and loss: the class, and what makes it that loss. The first loss of a type is its default.
+MACHINES: dict[tuple[str, str | None], tuple[str, dict[str, Any]]] = {
+    ("c-svc", "hinge"): ("SVC", {}),
+    ("c-svc", "squared-hinge"): ("SVC", {"loss": "squared_hinge"}),
+    ("c-svc", "least-squares"): ("LSSVC", {}),
+    ("nu-svc", None): ("NuSVC", {}),
+    ("one-class", None): ("OneClassSVM", {}),
+    ("epsilon-svr", "epsilon-insensitive"): ("SVR", {}),
+    ("epsilon-svr", "squared-epsilon-insensitive"): ("SVR", {"loss": "squared_epsilon_insensitive"}),
+    ("epsilon-svr", "least-squares"): ("LSSVR", {}),
+    ("epsilon-svr", "huber"): ("HuberSVR", {}),
+    ("epsilon-svr", "quantile"): ("QuantileSVR", {}),
+    ("nu-svr", None): ("NuSVR", {}),
+}
+# Options whose default is the estimator's own, so that one it does not have is an error only when asked for.
+OPTIONAL = ("tol_gap", "max_time", "precision", "selection", "solver", "n_jobs")
+
+
+def estimator(args: argparse.Namespace) -> Any:
+    """The estimator that the options describe."""
+    known = parser.LOSSES.get(args.type, ())
+    if args.loss is not None and args.loss not in known:
+        raise UsageError(
+            f"--loss {args.loss} is not a loss of {args.type}" + (f": {', '.join(known)}" if known else "")
+        )
+    name, fixed = MACHINES[args.type, args.loss or (known[0] if known else None)]
+    kind = getattr(estimators, name)
+    allowed = kind().get_params()
+    values = _shared_options(args) | fixed
+    values |= {key: getattr(args, key) for key in OPTIONAL if getattr(args, key) is not None}
+    if args.no_intercept:
+        values["fit_intercept"] = False
+    if args.class_weight:
+        values["class_weight"] = dict(args.class_weight)
+    if args.probability:
+        values["probability"] = True
+    for key in ("class_weight", "probability", "fit_intercept", *OPTIONAL, *fixed):
+        if key in values and key not in allowed:
+            raise UsageError(
+                f"--{key.replace('_', '-')} is not for {args.type}" + (f" with {args.loss}" if args.loss else "")
+            )
+    return kind(**{key: value for key, value in values.items() if key in allowed})
+
+
+def _shared_options(args: argparse.Namespace) -> dict[str, Any]:
+    """What LIBSVM has for every problem and a problem ignores that has no use for it."""
+    return {
+        "kernel": args.kernel,
+        "degree": args.degree,
+        "gamma": args.gamma,
+        "coef0": args.coef0,
+        "C": args.cost,
+        "nu": args.nu,
+        "epsilon": args.epsilon,
+        "delta": args.delta,
+        "quantile": args.quantile,
+        "tol": args.tol,
+        "max_iter": args.max_iter,
+        "cache_size": args.cache_size,
+        "shrinking": bool(args.shrinking),
+        "random_state": args.seed,
+    }
+
+
+def train(args: argparse.Namespace) -> int:
+    """Fit on all rows and save; 3 if the limits stopped it first."""
+    model = estimator(args)
+    _check_format(args, model)
+    X, y = files.read_data(args.data, zero_based=args.zero_based, precomputed=args.kernel == "precomputed")
+    began = time.perf_counter()
+    with _progress(args, model):
+        model.fit(X, y)
+    model.set_params(callback=None)
+    WRITERS[args.format](model, args.model)
+    found = outcome(model) | {"seconds": round(time.perf_counter() - began, 3), "data": args.data, "model": args.model}
+    if args.json:
+        print(json.dumps(found))
+    elif not args.quiet:
+        _print(found, X.shape)
+    return OK if found["converged"] else NOT_CONVERGED
+
+
+def cross_validate(args: argparse.Namespace) -> int:
+    """Predict every row by a model that has not seen it, and print how good that is."""
+    from sklearn.base import clone
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    model = estimator(args)
+    X, y = files.read_data(args.data, zero_based=args.zero_based, precomputed=args.kernel == "precomputed")
+    if args.cross_validation > X.shape[0]:
+        raise UsageError(f"{args.cross_validation} folds are more than the {X.shape[0]} rows of {args.data}")
+    classes = args.type in ("c-svc", "nu-svc")
+    folds = (StratifiedKFold if classes else KFold)(args.cross_validation, shuffle=True, random_state=args.seed)
+    predicted = np.empty(len(y))
+    with _progress(args, model):
+        for fit, rest in folds.split(X, y):
+            fitted = clone(model, safe=False).set_params(callback=model.callback).fit(_cut(X, fit, fit, args), y[fit])
+            predicted[rest] = fitted.predict(_cut(X, rest, fit, args))
+    found = scores(model, predicted, y)
+    if args.json:
+        print(json.dumps(found | {"data": args.data, "folds": args.cross_validation}))
+    elif "accuracy" in found:
+        print(f"Cross Validation Accuracy = {found['accuracy']:g}%")
+    else:
+        print(f"Cross Validation Mean squared error = {found['mean_squared_error']:g}")
+        print(f"Cross Validation Squared correlation coefficient = {found['squared_correlation']:g}")
+    return OK
+
+
+def _cut(X: Any, rows: np.ndarray, columns: np.ndarray, args: argparse.Namespace) -> Any:
+    """Some rows; of a precomputed matrix just the columns of the training rows."""
+    return X[np.ix_(rows, columns)] if args.kernel == "precomputed" else X[rows]
+
+
+def outcome(model: Any) -> dict[str, Any]:
+    """What a fit has come to; of several problems the sums of the objectives and the worst of the rest."""
+    statuses = [str(getattr(status, "value", status)) for status in np.atleast_1d(np.asarray(model.status_, object))]
+    stopped = [status for status in statuses if status != "converged"]
+    return {
+        "class": type(model).__name__,
+        "kernel": model.kernel,
+        "status": stopped[0] if stopped else "converged",
+        "converged": not stopped,
+        "iterations": int(np.sum(model.n_iter_)),
+        "primal": _finite(np.sum(model.primal_objective_)),
+        "dual": _finite(np.sum(model.dual_objective_)),
+        "gap": _finite(np.max(model.duality_gap_)),
+        "violation": _finite(np.max(model.kkt_violation_)),
+        "support_vectors": len(model.support_),
+    }
+
+
+def _finite(value: Any) -> float | None:
+    """JSON has no word for infinity or NaN: null."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _check_format(args: argparse.Namespace, model: Any) -> None:
+    """Refuse, before the fit, what the format cannot hold whatever the fit finds."""
+    if args.format != "maxmargin" and args.probability:
+        raise UsageError(f"--format {args.format} cannot hold the probabilities of -b 1; --format maxmargin can")
+    kernels = ("linear", "poly", "rbf", "sigmoid") + (("precomputed",) if args.format == "libsvm" else ())
+    if args.format != "maxmargin" and (
+        args.kernel not in kernels or not type(model).__name__.endswith(("SVC", "SVR", "SVM"))
+    ):
+        raise UsageError(f"--format {args.format} cannot hold a {type(model).__name__} with the kernel {args.kernel}")
+
+
+@contextlib.contextmanager
+def _progress(args: argparse.Namespace, model: Any) -> Iterator[None]:
+    """Progress on standard error, where someone looks or asks for it."""
+    if args.quiet or not (args.progress or sys.stderr.isatty()):
+        yield
+        return
+    with Progress() as progress:
+        model.set_params(callback=progress)
+        yield
+
+
+def _print(found: dict[str, Any], shape: tuple[int, ...]) -> None:
+    def shown(value: float | None, digits: str) -> str:
+        return "unbounded" if value is None else format(value, digits)
+
+    print(f"{found['class']}, {found['kernel']} kernel, {shape[0]:,} rows, {shape[1]:,} features")
+    print(f"{found['status']} after {found['iterations']:,} iterations, {found['seconds']:.2f} s")
+    print(f"primal {shown(found['primal'], '.8g')}, dual {shown(found['dual'], '.8g')}")
+    print(f"relative gap {shown(found['gap'], '.1e')}, KKT violation {shown(found['violation'], '.1e')}")
+    print(f"{found['support_vectors']:,} support vectors")
+    print(f"saved {found['model']}")

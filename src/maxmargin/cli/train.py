@@ -1,0 +1,22 @@
+"""`maxmargin train`: says what it does before the heavy imports begin."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from maxmargin.cli.command import UsageError
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train, or cross-validate with -v."""
+    if not args.quiet:
+        print(f"maxmargin train: reading {args.data}", file=sys.stderr, flush=True)
+    if args.model is None and args.data == "-" and not args.cross_validation:
+        raise UsageError("data from standard input need a name for the model file")
+    if args.model is None:
+        args.model = f"{Path(args.data).name}.model"
+    from maxmargin.cli import fitting
+
+    return fitting.cross_validate(args) if args.cross_validation else fitting.train(args)

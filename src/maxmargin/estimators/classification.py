@@ -1,0 +1,193 @@
+"""C- and nu-support vector classification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin.estimators.classifier import ONE_CLASS, KernelClassifier
+from maxmargin.estimators.docs import documented
+from maxmargin.estimators.parameters import BOUNDED, CLASSIFIER, COMMON, NU, C, StrOptions, keep
+from maxmargin.losses import Hinge, NuClassification, SquaredHinge
+from maxmargin.problems import Terms
+
+Floats = NDArray[np.float64]
+
+LOSSES = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
+
+
+@documented
+class SVC(KernelClassifier):
+    r"""C-support vector classification.
+
+    For two classes, with y_i = +1 for ``classes_[1]`` and -1 for ``classes_[0]``,
+
+    .. math:: \min_{f, b}\; \tfrac12 \|f\|^2 + C \sum_i w_i L(y_i, f(x_i) + b), \qquad L(y, t) = \max(0, 1 - yt)
+
+    or its square. The signature is scikit-learn's, and what follows `random_state` is new.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of one example's loss; may be infinite (hard margin).
+    <kernel>
+    <shrinking>
+    <probability>
+    <classes>
+    <votes>
+    loss : {'hinge', 'squared_hinge'}, default='hinge'
+        The loss L.
+    <solving>
+
+    Attributes
+    ----------
+    <classified>
+    <fitted>
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import SVC
+    >>> X = np.array([[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> model = SVC(gamma="auto").fit(X, ["a", "a", "b", "b"])
+    >>> model.predict([[-0.8, -1.0]]).tolist()
+    ['a']
+    >>> bool(model.duality_gap_ < 1e-3)
+    True
+    """
+
+    shrinking: bool | str
+    C: float
+    loss: str
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        **COMMON,
+        **BOUNDED,
+        **CLASSIFIER,
+        "C": C,
+        "loss": [StrOptions(set(LOSSES))],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        shrinking: bool | str = True,
+        probability: bool | str = "deprecated",
+        tol: float = 1e-3,
+        cache_size: float | str = 200,
+        class_weight: dict[Any, float] | str | None = None,
+        verbose: int = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        loss: str = "hinge",
+        multiclass: str = "one-vs-one",
+        fit_intercept: bool = True,
+        tol_gap: float | None = None,
+        max_time: float | None = None,
+        callback: Callable[[Any], Any] | None = None,
+        precision: str = "auto",
+        solver: str | Callable[..., Any] = "auto",
+        selection: str = "auto",
+        selection_rows: str = "two",
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+    ) -> None:
+        keep(self, locals())
+
+    def _terms(self, y: Floats, weights: Floats, part_of_data: bool = False) -> Terms:
+        return LOSSES[self.loss].dual(y, self.C * weights, self.fit_intercept)
+
+
+@documented
+class NuSVC(KernelClassifier):
+    r"""Nu-support vector classification.
+
+    For two classes, with y_i = +1 for ``classes_[1]`` and -1 for ``classes_[0]``,
+
+    .. math:: \min_{f, b, \rho}\; \tfrac12 \|f\|^2 + \sum_i w_i \max(0, \rho - y_i (f(x_i) + b)) - \rho\,\nu \sum_i w_i,
+
+    and the classifier is (f + b) / rho. The signature is scikit-learn's, and what follows `random_state` is new; other
+    than scikit-learn's, it heeds `class_weight`.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        Upper bound of the share of margin errors and lower bound of the share of support vectors, in (0, 1].
+    <kernel>
+    <shrinking>
+    <probability>
+    <classes>
+    <votes>
+    <solving>
+
+    Attributes
+    ----------
+    <classified>
+    <fitted>
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import NuSVC
+    >>> X = np.array([[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> model = NuSVC(nu=0.5, gamma="auto").fit(X, [1, 1, 2, 2])
+    >>> model.predict([[-0.8, -1.0]]).tolist()
+    [1]
+    """
+
+    shrinking: bool | str
+    nu: float
+
+    _parameter_constraints: dict[str, list[Any]] = {**COMMON, **BOUNDED, **CLASSIFIER, "nu": NU}
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: str | float = "scale",
+        coef0: float = 0.0,
+        shrinking: bool | str = True,
+        probability: bool | str = "deprecated",
+        tol: float = 1e-3,
+        cache_size: float | str = 200,
+        class_weight: dict[Any, float] | str | None = None,
+        verbose: int = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        multiclass: str = "one-vs-one",
+        fit_intercept: bool = True,
+        tol_gap: float | None = None,
+        max_time: float | None = None,
+        callback: Callable[[Any], Any] | None = None,
+        precision: str = "auto",
+        solver: str | Callable[..., Any] = "auto",
+        selection: str = "auto",
+        selection_rows: str = "two",
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+    ) -> None:
+        keep(self, locals())
+
+    def _one_class_message(self) -> str:
+        return f"The specified nu is infeasible: {ONE_CLASS}"
+
+    def _terms(self, y: Floats, weights: Floats, part_of_data: bool = False) -> Terms:
+        self._refuse_no_intercept()
+        nu = self.nu
+        if part_of_data:  # the classes' shares, and with them the largest nu, differ a little from fold to fold
+            nu = min(nu, 2 * min(weights[y > 0].sum(), weights[y < 0].sum()) / weights.sum())
+        return NuClassification(nu).dual(y, weights)

@@ -1,0 +1,195 @@
+r"""From the parameters `kernel`, `gamma`, `degree` and `coef0` to a kernel and the rows of its matrix."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin.estimators.training import Floats, TrainingSet, is_function
+from maxmargin.kernels import Callable, Kernel, by_name
+from maxmargin.problems import Terms
+from maxmargin.rows import Rows
+from maxmargin.rows.computed import ComputedRows
+from maxmargin.rows.precomputed import PrecomputedRows
+from maxmargin.rows.subset import SubsetRows
+
+# A sparse matrix whose dense copy is at most this many bytes is computed with as that copy: the same kernel values to
+# the last bit as from dense data, and faster.
+SMALL_DENSE = 16 * 2**20
+
+NOT_FINITE = (
+    "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be"
+    " preprocessed."
+)
+
+SINGLE_ROUNDING = 6e-8  # unit roundoff of float32
+LARGEST_SINGLE = 1e15  # a norm whose square float32 holds with room to spare
+SMALL = 2000  # rows from which float32 pays
+
+
+@dataclass(frozen=True, eq=False)
+class KernelChoice:
+    """A kernel, resolved against the training data.
+
+    Parameters
+    ----------
+    kernel : Kernel or None
+        None when the matrix is precomputed.
+    gamma : float
+        The value used, 0 where there is none.
+    largest : float
+        Largest Euclidean norm of an example, 0 where examples are not vectors.
+    """
+
+    kernel: Kernel | None
+    gamma: float
+    largest: float = 0.0
+
+
+def choose_kernel(estimator: Any, data: TrainingSet) -> KernelChoice:
+    """The kernel that the parameters of an estimator ask for."""
+    kernel = estimator.kernel
+    if is_function(kernel):
+        return KernelChoice(Callable(kernel), 0.0)
+    if isinstance(kernel, str) and kernel == "precomputed":
+        return KernelChoice(None, 0.0)
+    X = kept_rows(data)
+    largest = largest_norm(X)
+    if not np.isfinite(largest):
+        raise ValueError(NOT_FINITE)
+    if isinstance(kernel, Kernel):
+        return KernelChoice(kernel, 0.0, largest)
+    gamma = resolve_gamma(estimator.gamma, X, data.weights)
+    return KernelChoice(by_name(kernel, gamma, estimator.degree, estimator.coef0), gamma, largest)
+
+
+def resolve_gamma(gamma: str | float, X: Any, weights: Floats) -> float:
+    """The number that gamma stands for.
+
+    "scale" is 1 / (n_features * variance of the entries of X), each row counted as often as its weight says: a weight of
+    2 is the row twice. "auto" is 1 / n_features.
+    """
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if gamma == "auto":
+        return 1.0 / X.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = _variance(X, weights)
+    return 1.0 / (X.shape[1] * variance) if variance != 0 else 1.0
+
+
+def _variance(X: Any, weights: Floats) -> float:
+    sparse = sp.issparse(X)
+    if (weights == weights[0]).all():
+        if not sparse:
+            return float(X.var(dtype=np.float64))
+        return float(X.multiply(X).mean() - X.mean() ** 2)
+    share = weights / (weights.sum() * X.shape[1])
+    mean = float((share @ X).sum())
+    if sparse:
+        return float((share @ X.multiply(X)).sum()) - mean**2
+    return float(share @ ((X - mean) ** 2).sum(axis=1))
+
+
+def kept_rows(data: TrainingSet) -> Any:
+    """The rows of positive weight, no copy when these are all."""
+    return data.X if data.complete else data.X[data.kept]
+
+
+def choose_precision(estimator: Any, choice: KernelChoice, data: TrainingSet, terms: Sequence[Terms]) -> str:
+    r"""float32 kernel values where their rounding cannot matter, else float64.
+
+    A float32 kernel value is off by at most u kappa, u = 6e-8 and kappa the largest k(x, x). With coefficients of size at
+    most B and errors that add up like independent ones, a decision value is off by :math:`u \kappa B \sqrt{n}`: beyond
+    tol, "auto" means float64. B is the largest bound; where there is none, 2 max(abs(p)) / d, which no coefficient
+    exceeds. So it does up to 2,000 rows, where float32 saves nothing worth having, for tol_gap below 1e-6, and where
+    float32 would overflow.
+    """
+    requested: str = estimator.precision
+    if requested != "auto":
+        return requested
+    if max(part.n for part in terms) <= SMALL or (estimator.tol_gap is not None and estimator.tol_gap < 1e-6):
+        return "float64"
+    if choice.largest > LARGEST_SINGLE:
+        return "float64"
+    size = max(_coefficient_size(part) * np.sqrt(part.n) for part in terms)
+    return "float64" if not SINGLE_ROUNDING * _kappa(choice, data) * size <= estimator.tol else "float32"
+
+
+def _kappa(choice: KernelChoice, data: TrainingSet) -> float:
+    diagonal = np.diagonal(data.X) if choice.kernel is None else choice.kernel.diag(data.X)
+    return float(np.max(diagonal))
+
+
+def _coefficient_size(terms: Terms) -> float:
+    bound = np.maximum(np.abs(terms.lo), np.abs(terms.hi))
+    unbounded = np.isinf(bound)
+    with np.errstate(divide="ignore"):
+        bound[unbounded] = 2 * np.max(np.abs(terms.p), initial=0.0) / terms.d[unbounded]
+    return float(bound.max())
+
+
+def largest_norm(X: Any) -> float:
+    """Largest Euclidean norm of a row, infinite where its square overflows."""
+    with np.errstate(over="ignore"):
+        squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    return float(np.sqrt(np.max(squares)))
+
+
+def make_rows(choice: KernelChoice, data: TrainingSet, precision: str, budget: float) -> Rows:
+    """The rows of the kernel matrix of the examples of positive weight.
+
+    A function is called once with all examples, as scikit-learn does, when its matrix fits the budget in bytes.
+    """
+    if choice.kernel is None:
+        return _subset(PrecomputedRows(np.asarray(data.X, dtype=precision)), data)
+    if isinstance(choice.kernel, Callable):
+        if np.dtype(precision).itemsize * data.n_rows**2 > budget:
+            return _subset(ComputedRows(choice.kernel, data.X, precision), data)
+        return _subset(PrecomputedRows(_whole_matrix(choice.kernel, data).astype(precision)), data)
+    return ComputedRows(choice.kernel, computed_with(kept_rows(data)), precision)
+
+
+def computed_with(X: Any) -> Any:
+    """X, or the dense copy of a small sparse X."""
+    small = sp.issparse(X) and X.shape[0] * X.shape[1] * X.dtype.itemsize <= SMALL_DENSE
+    return X.toarray() if small else X
+
+
+def _subset(rows: Rows, data: TrainingSet) -> Rows:
+    return rows if data.complete else SubsetRows(rows, data.kept)
+
+
+def _whole_matrix(kernel: Callable, data: TrainingSet) -> Floats:
+    """kernel(X, X); a single number stands for a constant kernel."""
+    K = function_values(kernel, data.X, data.X)
+    n = data.n_rows
+    if K.shape == (1, 1):
+        return np.full((n, n), K[0, 0])
+    if K.shape != (n, n):
+        raise ValueError(f"The kernel function returned an array of shape {K.shape} for {n} examples, not ({n}, {n}).")
+    return K
+
+
+def function_values(kernel: Callable, X: Any, Z: Any) -> Floats:
+    """What a user's kernel function returns, as a finite float64 matrix."""
+    K = kernel.function(X, Z)
+    K = np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
+    if K.ndim != 2:
+        raise ValueError(f"The kernel function returned an array of shape {K.shape}, but kernel values form a matrix.")
+    if not np.isfinite(K).all():
+        i, j = np.argwhere(~np.isfinite(K))[0]
+        raise ValueError(f"The kernel function returned {K[i, j]} for the examples {i} and {j}, but kernel values must be finite.")
+    return K
+
+
+def budget(cache_size: float | str) -> float:
+    """The bytes that cache_size stands for; "auto" is a quarter of the memory that is free now."""
+    if isinstance(cache_size, str):
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 4
+    return cache_size * 2**20

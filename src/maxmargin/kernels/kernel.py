@@ -1,0 +1,149 @@
+r"""What a kernel is: values between two sets of examples, sums and products of kernels.
+
+A kernel from outside the package needs `block` and `diag` only. The kernels of this package also say how the native
+code computes them, through `source`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin._native import core
+
+Floats = NDArray[np.float64]
+
+
+def part_of(X: Any, ids: NDArray[np.integer]) -> Any:
+    """The examples `ids` of an array, a sparse matrix or any sequence."""
+    return X[ids] if hasattr(X, "shape") else [X[i] for i in ids]
+
+
+def count(X: Any) -> int:
+    """Number of examples."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+class Kernel(ABC):
+    r"""A symmetric positive semi-definite function :math:`k(x, z)`."""
+
+    @abstractmethod
+    def block(self, X: Any, Z: Any) -> NDArray:
+        """k(x, z) for every x of X and z of Z, shape (len(X), len(Z))."""
+
+    @abstractmethod
+    def diag(self, X: Any) -> Floats:
+        """k(x, x) for every x of X."""
+
+    def source(self, X: Any, precision: str, threads: int) -> Any:
+        """Rows of the kernel matrix of X for the native code; here by calls of `block`."""
+        n = count(X)
+
+        def rows(ids: NDArray[np.int64]) -> NDArray:
+            return checked(self.block(part_of(X, ids), X), (len(ids), n), precision)
+
+        kind = core.Callback32 if precision == "float32" else core.Callback64
+        return kind(checked(self.diag(X), (n,), "float64"), rows)
+
+    def cost(self, X: Any) -> float:
+        """About how many multiplications a value takes; a function from outside counts as dear."""
+        return math.inf
+
+    def __add__(self, other: Kernel) -> Kernel:
+        return Sum((*_terms(self, Sum), *_terms(other, Sum))) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        if isinstance(other, Kernel):
+            return Product((*_terms(self, Product), *_terms(other, Product)))
+        return Scaled(float(other), self) if isinstance(other, int | float | np.number) else NotImplemented
+
+    def __rmul__(self, other: float) -> Kernel:
+        return self * other
+
+
+def checked(values: Any, shape: tuple[int, ...], dtype: str) -> NDArray:
+    """What a kernel returned, as a finite array of the shape it must have."""
+    array = np.ascontiguousarray(values, dtype=dtype)
+    if array.shape != shape:
+        raise ValueError(f"The kernel returned an array of shape {array.shape} where {shape} was asked for.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"The kernel returned {array[~np.isfinite(array)][0]}, but kernel values must be finite.")
+    return array
+
+
+def _terms(kernel: Kernel, kind: type) -> tuple[Kernel, ...]:
+    return kernel.parts if isinstance(kernel, kind) else (kernel,)  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class Scaled(Kernel):
+    r""":math:`w\, k(x, z)` with a weight :math:`w > 0`."""
+
+    weight: float
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.weight) and self.weight > 0):
+            raise ValueError(f"The weight of a kernel is {self.weight}, but it must be positive and finite.")
+
+    def block(self, X: Any, Z: Any) -> NDArray:
+        return self.weight * self.kernel.block(X, Z)
+
+    def diag(self, X: Any) -> Floats:
+        return self.weight * self.kernel.diag(X)
+
+    def cost(self, X: Any) -> float:
+        return self.kernel.cost(X)
+
+    def source(self, X: Any, precision: str, threads: int) -> Any:
+        return combined([self.kernel.source(X, precision, threads)], [self.weight], False, precision)
+
+
+@dataclass(frozen=True)
+class Sum(Kernel):
+    r""":math:`\sum_m k_m(x, z)`."""
+
+    parts: tuple[Kernel, ...]
+
+    def block(self, X: Any, Z: Any) -> NDArray:
+        return np.sum([part.block(X, Z) for part in self.parts], axis=0)
+
+    def diag(self, X: Any) -> Floats:
+        return np.sum([part.diag(X) for part in self.parts], axis=0)
+
+    def cost(self, X: Any) -> float:
+        return sum(part.cost(X) for part in self.parts)
+
+    def source(self, X: Any, precision: str, threads: int) -> Any:
+        parts = [part.source(X, precision, threads) for part in self.parts]
+        return combined(parts, [1.0] * len(parts), False, precision)
+
+
+@dataclass(frozen=True)
+class Product(Kernel):
+    r""":math:`\prod_m k_m(x, z)`."""
+
+    parts: tuple[Kernel, ...]
+
+    def block(self, X: Any, Z: Any) -> NDArray:
+        return np.prod([part.block(X, Z) for part in self.parts], axis=0)
+
+    def diag(self, X: Any) -> Floats:
+        return np.prod([part.diag(X) for part in self.parts], axis=0)
+
+    def cost(self, X: Any) -> float:
+        return sum(part.cost(X) for part in self.parts)
+
+    def source(self, X: Any, precision: str, threads: int) -> Any:
+        parts = [part.source(X, precision, threads) for part in self.parts]
+        return combined(parts, [1.0] * len(parts), True, precision)
+
+
+def combined(parts: list[Any], weights: list[float], product: bool, precision: str) -> Any:
+    """A native sum or product of native sources."""
+    return (core.Combined32 if precision == "float32" else core.Combined64)(parts, weights, product)

@@ -1,0 +1,88 @@
+"""Kernels whose values the native code computes from inner products, distances or coordinates."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from maxmargin._native import core
+from maxmargin.kernels.kernel import Floats, Kernel, count
+
+# As in core/vector_table.hpp.
+PAIRINGS = ("dot", "absolute", "chi_squared", "minimum")
+SHAPES = ("identity", "polynomial", "gaussian", "tanh", "exponential", "matern32", "matern52")
+
+BLOCK_BYTES = 2**25
+MOSTLY_ZERO = 0.5  # centring would fill the zeros that make sparse rows cheap
+
+
+class NativeKernel(Kernel):
+    """A kernel that is one of the native shapes of one of the native sums over the coordinates."""
+
+    pairing: ClassVar[str] = "dot"
+    shape: ClassVar[str]
+    moves_with_data: ClassVar[bool] = False  # k(x + a, z + a) = k(x, z): the data may be centred
+
+    @abstractmethod
+    def parameters(self) -> tuple[float, float, int]:
+        """gamma, coef0 and degree, as the native shape uses them."""
+
+    def check(self, X: Any) -> None:
+        """Raise ValueError where the kernel is not defined."""
+
+    def source(self, X: Any, precision: str, threads: int) -> Any:
+        self.check(X)
+        kind = core.Engine32 if precision == "float32" else core.Engine64
+        spec = core.KernelSpec(PAIRINGS.index(self.pairing), SHAPES.index(self.shape), *self.parameters())
+        return kind(native_data(X), spec, self._centre(X, precision), threads)
+
+    def block(self, X: Any, Z: Any, precision: str = "float64", threads: int = 1) -> NDArray:
+        """k(x, z) for every x of X and z of Z, shape (len(X), len(Z))."""
+        columns = self.source(Z, precision, threads)
+        out = np.empty((count(X), core.padded(columns.size)), precision)
+        self.check(X)
+        columns.block(native_data(X), 0, count(X), out)
+        return out[:, : columns.size]
+
+    def cost(self, X: Any) -> float:
+        if sp.issparse(X):
+            return X.nnz / max(1, X.shape[0])
+        return float(np.count_nonzero(X[:: max(1, len(X) // 1000)]) / max(1, len(X[:: max(1, len(X) // 1000)])))
+
+    def diag(self, X: Any) -> Floats:
+        return self.source(X, "float64", 1).diagonal()
+
+    def _centre(self, X: Any, precision: str) -> Floats:
+        """What is taken off every example, so that float32 distances keep their digits; in float64 nothing."""
+        if precision == "float64" or not self.moves_with_data or sp.issparse(X) or np.asarray(X).dtype.kind == "b":
+            return np.empty(0)
+        if np.count_nonzero(X) < MOSTLY_ZERO * X.size:
+            return np.empty(0)
+        return np.asarray(X.mean(axis=0, dtype=np.float64))
+
+
+def native_data(X: Any) -> Any:
+    """X as the native code reads it: the caller's own arrays wherever their number types allow."""
+    if sp.issparse(X):
+        X = X.tocsr()
+        indices, indptr = X.indices, X.indptr
+        if indices.dtype != indptr.dtype:
+            indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
+        return core.Data(_readable(X.data), indices, indptr, X.shape[1])
+    return core.Data(_readable(np.asarray(X)))
+
+
+def _readable(values: NDArray) -> NDArray:
+    simple = values.dtype.kind in "biuf" and values.dtype.isnative and values.dtype not in (np.float16, np.longdouble)
+    return values if simple else values.astype(np.float64)
+
+
+def refuse_negative(X: Any, name: str) -> None:
+    """Raise ValueError where a kernel of histograms meets a negative value."""
+    values = X.data if sp.issparse(X) else np.asarray(X)
+    if values.size and values.min() < 0:
+        raise ValueError(f"The {name} kernel compares histograms, but X holds the negative value {values.min()}.")

@@ -1,0 +1,134 @@
+"""Several dual problems over parts of the same rows, solved side by side."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin.problems import DualProblem, Terms
+from maxmargin.rows import Rows
+from maxmargin.rows.precomputed import PrecomputedRows
+from maxmargin.rows.subset import SubsetRows
+from maxmargin.solvers.loop import Limits, Solution
+
+Solver = Callable[..., Solution]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A dual problem over some of the rows.
+
+    Parameters
+    ----------
+    ids : (n,) intp
+        The rows, ascending.
+    terms : Terms
+        The loss.
+    """
+
+    ids: NDArray[np.intp]
+    terms: Terms
+
+    def problem(self, rows: Rows) -> DualProblem:
+        """The problem over its own rows of K."""
+        return DualProblem(rows if len(self.ids) == rows.n else SubsetRows(rows, self.ids), self.terms)
+
+
+def threads(n_jobs: int | None) -> int:
+    """Number of threads: all cores for None, counted from the last core for negative numbers as joblib does."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return cores
+    if n_jobs == 0:
+        raise ValueError("n_jobs is 0, but it must be a positive number of threads, or negative to count from all cores.")
+    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+def shared_rows(rows: Rows, parts: Sequence[Part], budget: float) -> Rows:
+    """The rows that all parts are to read: the whole kernel matrix, computed once, when it fits the budget in bytes.
+
+    One problem is left to the solver's own cache, which computes no more rows than it needs.
+    """
+    wanted = sum(len(part.ids) for part in parts)
+    size = np.dtype(rows.precision).itemsize * rows.n**2
+    if len(parts) < 2 or wanted <= rows.n or size > budget or isinstance(rows, PrecomputedRows):
+        return rows
+    return PrecomputedRows(rows.block(np.arange(rows.n)))
+
+
+def solve_side_by_side(
+    solve: Solver,
+    rows: Rows,
+    parts: Sequence[Part],
+    limits: Limits,
+    *,
+    cache_size: float | str,
+    starts: Sequence[NDArray | None],
+    n_jobs: int | None,
+) -> list[Solution]:
+    """Solve every part; the limit of time is for all of them together, the cache is divided among those that run.
+
+    Parameters
+    ----------
+    solve : callable
+        ``solve(problem, limits, cache_size=..., start=..., n_jobs=...)`` returns a Solution.
+    rows : Rows
+        The rows that the parts' ids refer to.
+    parts : sequence of Part
+    limits : Limits
+    cache_size : float or "auto"
+        Megabytes for all problems together.
+    starts : sequence of (m,) arrays or None
+        Where each solver starts.
+    n_jobs : int, optional
+        Threads for all problems together.
+    """
+    cores = threads(n_jobs)
+    workers = min(cores, len(parts))
+    if workers > 1 and not isinstance(cache_size, str):
+        cache_size = cache_size / workers
+    stopped = threading.Event()
+    began = time.perf_counter()
+
+    def one(part: Part, start: NDArray | None) -> Solution:
+        remaining = limits
+        if limits.max_time is not None:
+            remaining = replace(limits, max_time=max(0.0, limits.max_time - (time.perf_counter() - began)))
+        if workers > 1:
+            remaining = replace(remaining, callback=_stoppable(limits.callback, stopped))
+        return solve(part.problem(rows), remaining, cache_size=cache_size, start=start, n_jobs=max(1, cores // workers))
+
+    if workers == 1:
+        return [one(part, start) for part, start in zip(parts, starts, strict=True)]
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(one, part, start) for part, start in zip(parts, starts, strict=True)]
+        return _results(pool, futures, stopped)
+
+
+def _results(pool: ThreadPoolExecutor, futures: list[Future[Solution]], stopped: threading.Event) -> list[Solution]:
+    """The solutions; an exception or Ctrl-C stops the problems that still run before it goes on."""
+    try:
+        return [future.result() for future in futures]
+    except BaseException:
+        stopped.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+
+
+def _stoppable(callback: Callable[[Any], Any] | None, stopped: threading.Event) -> Callable[[Any], Any]:
+    """The callback, which also asks to stop once the fit is abandoned."""
+
+    def call(state: Any) -> Any:
+        if stopped.is_set():
+            return True
+        return callback(state) if callback is not None else None
+
+    return call

@@ -1,0 +1,49 @@
+"""Rows computed from the data as they are asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin.kernels.kernel import Kernel, count, part_of
+from maxmargin.rows.rows import Floats, Rows
+
+
+class ComputedRows(Rows):
+    """K_ij = k(x_i, x_j).
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X : array, CSR or any sequence that the kernel takes
+        The examples.
+    precision : {"float32", "float64"}
+        Of the kernel values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.kernels import Linear
+    >>> ComputedRows(Linear(), np.array([[1.0], [2.0]]), "float64").block([1])
+    array([[2., 4.]])
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, precision: str = "float32") -> None:
+        self.kernel, self.X, self.precision = kernel, X, precision
+        self.n = count(X)
+        self.entry_cost = kernel.cost(X)
+
+    def source(self, n_jobs: int | None = None) -> Any:
+        return self.kernel.source(self.X, self.precision, self._threads(n_jobs))
+
+    def with_precision(self, precision: str) -> Rows:
+        return self if precision == self.precision else ComputedRows(self.kernel, self.X, precision)
+
+    def part(self, ids: NDArray[np.integer]) -> Rows:
+        return ComputedRows(self.kernel, part_of(self.X, ids), self.precision)
+
+    def diag(self) -> Floats:
+        return self.kernel.diag(self.X)

@@ -1,0 +1,1 @@
+"""The solvers: one algorithm a file; `loop` holds what all share."""

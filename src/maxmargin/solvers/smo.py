@@ -1,0 +1,260 @@
+r"""The pair solver: sequential minimal optimisation of the general dual problem.
+
+Given rows of K and terms (p, lo, hi, d, e, sums), minimises
+:math:`Q(\beta) = \tfrac12\beta^T K\beta + \sum_i (p_i\beta_i + \tfrac12 d_i\beta_i^2 + e_i|\beta_i|)` over the bounds and
+sums, by exact steps along pairs of one sum (without sums: of one or two variables). Returns a `Solution`.
+
+Pairs are chosen by
+
+* ``"mvp"``: the most violating pair (ALG2);
+* ``"second-order"``: the most violating i, and the j of largest unclipped gain (ALG3; Fan, Chen & Lin 2005);
+* ``"mg"``, ``"hmg"``: maximum gain and its hybrid (Glasmachers & Igel 2006): the pair of largest exact gain (3) among
+  those that keep a variable of the pair before, so that at most one row is new; hybrid falls back on the most violating
+  pair when both variables of the pair before are within eta = 1e-8 of their bounds. MG alone may stop short of the
+  optimum (their Theorem 7) and then says so.
+* ``"auto"``: hmg where the cache holds a small share of the matrix and rows are dear (`choose_selection`), else
+  second-order.
+
+Singular pairs take the step of ALG5 with tau = 1e-12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from maxmargin._native import core
+from maxmargin.problems import Certificate, DualProblem, Terms, certificate, certify, feasible_start, fold, project
+from maxmargin.rows import Rows
+from maxmargin.solvers.finish import SMALL, finish
+from maxmargin.solvers.loop import Limits, Solution, State, Status, Watch
+from maxmargin.solvers.memory import cache_bytes
+
+Floats = NDArray[np.float64]
+Shrinking = Literal["bounds", "history", False]
+
+SELECTIONS = {"second-order": 0, "mvp": 1, "mg": 2, "hmg": 3}
+GAIN_ROWS = {"two": 0, "one": 1, "all": 2}
+SHRINKING = {False: 0, "bounds": 1, "history": 2}
+ETA = 1e-8  # of HMG
+HISTORY = 100  # steps for which a multiplier must hold its variable at a bound
+SHRINK_INTERVAL = 1000  # most steps between two looks at what may be removed
+UNSHRINK_AT = 10.0  # times the tolerance: all variables come back for the last steps
+FLOAT32_ROUNDING = 2.0**-24
+DEAR_ENTRY = 100  # multiplications for a kernel value from which HMG's fewer rows outweigh its more steps
+SMALL_SHARE = 0.05  # of the matrix in the cache, below which rows are computed again and again
+
+
+class Pause(IntEnum):
+    """Why the native steps came back, as in core/pair_solver.hpp."""
+
+    CONVERGED = 0
+    STEPS = 1
+    TIME = 2
+    SHRINK_DUE = 3
+    STALLED = 4
+
+
+@dataclass(frozen=True)
+class Options:
+    """How pairs are chosen and variables removed."""
+
+    selection: str = "auto"
+    rows: str = "two"
+    shrinking: Shrinking = "bounds"
+
+    def __post_init__(self) -> None:
+        _one_of("selection", self.selection, ["auto", *SELECTIONS])
+        _one_of("rows", self.rows, list(GAIN_ROWS))
+        _one_of("shrinking", self.shrinking, list(SHRINKING))
+
+
+def solve(
+    problem: DualProblem,
+    limits: Limits | None = None,
+    *,
+    selection: str = "auto",
+    rows: str = "two",
+    shrinking: Shrinking = "bounds",
+    cache_size: float | str = "auto",
+    start: ArrayLike | None = None,
+    n_jobs: int | None = None,
+) -> Solution:
+    """Solve a dual problem pair by pair.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        Rows and terms.
+    limits : Limits, optional
+        When to stop.
+    selection : {"auto", "second-order", "mvp", "mg", "hmg"}
+        How pairs are chosen.
+    rows : {"two", "one", "all"}
+        The rows that MG and HMG look at: both of the pair before, the newer one, or all in the cache.
+    shrinking : {"bounds", "history", False}
+        Which variables are removed on the way: those that not even the extreme partner would move (LIBSVM), those held
+        at their bound by their multiplier for 100 steps (SVM-light), or none.
+    cache_size : float or "auto"
+        Megabytes for rows; "auto" takes a share of the memory that is free now.
+    start : (m,) array, optional
+        Where to start; projected onto the feasible set.
+    n_jobs : int, optional
+        Threads; all cores by default.
+
+    Returns
+    -------
+    Solution
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.kernels import Linear
+    >>> from maxmargin.losses import Hinge
+    >>> from maxmargin.rows.computed import ComputedRows
+    >>> X, y = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
+    >>> solution = solve(DualProblem(ComputedRows(Linear(), X, "float64"), Hinge().dual(y, 10.0)))
+    >>> solution.beta
+    array([-0.5,  0.5])
+    """
+    options = Options(selection, rows, shrinking)
+    limits = limits or Limits()
+    watch = Watch(limits)
+    budget = cache_bytes(cache_size)
+    beta = feasible_start(problem.terms) if start is None else project(problem.terms, start)
+    pairs = _native_solver(problem, beta, options, budget, n_jobs)
+    status = _run(pairs, problem, watch, options)
+    if pairs.active < pairs.size:
+        pairs.unshrink()
+    beta = pairs.beta()
+    f = _decision_values(problem.terms, beta, pairs.gradient())
+    if status is Status.CONVERGED and problem.terms.n <= SMALL:
+        beta, f = finish(problem, beta, f)
+        result = certificate(problem.terms, beta, f)
+    elif limits.tol_gap is not None and limits.tol_gap < 1e-6:
+        result = certify(problem, beta, n_jobs)
+    else:
+        result = certificate(problem.terms, beta, f, _rounding(problem.rows, beta, pairs))
+    watch.look(_state(watch, pairs, result.violation, result.gap))
+    return Solution(beta, f, result, status, pairs.steps, watch.seconds, watch.trace(), _counters(pairs))
+
+
+def _run(pairs: Any, problem: DualProblem, watch: Watch, options: Options) -> Status:
+    """Pair steps, shrinking and limits, until the tolerance holds for all variables."""
+    tol = watch.limits.tol
+    goal = UNSHRINK_AT * tol if options.shrinking else tol
+    interval = _shrink_interval(options.shrinking, pairs.size)
+    while True:
+        left = watch.iterations_left(pairs.steps)
+        pause = Pause(pairs.run(left, watch.slice(), goal, interval))
+        if pause is Pause.SHRINK_DUE:
+            pairs.shrink(SHRINKING[options.shrinking], HISTORY)
+            continue
+        if pause in (Pause.CONVERGED, Pause.STALLED) and pairs.active < pairs.size:
+            pairs.unshrink()
+            goal = tol
+            if pairs.violation > tol:
+                continue
+            pause = Pause.CONVERGED
+        if pause is Pause.CONVERGED:
+            if goal > tol >= 0 and pairs.violation > tol:
+                goal = tol
+                continue
+            if _gap_reached(pairs, problem, watch.limits):
+                return Status.CONVERGED
+            tol = goal = 0.3 * min(tol, pairs.violation)
+            if tol < 1e-15:
+                return Status.STALLED
+            continue
+        if pause is Pause.STALLED:
+            return Status.STALLED
+        if pause is Pause.STEPS:
+            return Status.MAX_ITER
+        stop = watch.look(_state(watch, pairs, pairs.violation, _known_gap(pairs, problem.terms)))
+        if stop is not None:
+            return stop
+
+
+def choose_selection(rows: Rows, share: float) -> str:
+    """What ``selection="auto"`` means: hmg below a cached share of 0.05 when a kernel value takes 100 multiplications."""
+    return "hmg" if share < SMALL_SHARE and rows.entry_cost >= DEAR_ENTRY else "second-order"
+
+
+def _native_solver(problem: DualProblem, beta: Floats, options: Options, budget: float, n_jobs: int | None) -> Any:
+    rows, terms = problem.rows, problem.terms
+    share = budget / max(1.0, np.dtype(rows.precision).itemsize * float(rows.n) ** 2)
+    selection = choose_selection(rows, share) if options.selection == "auto" else options.selection
+    group = np.empty(0, np.int32) if terms.group is None else terms.group.astype(np.int32)
+    kind = core.PairSolver32 if rows.precision == "float32" else core.PairSolver64
+    return kind(
+        rows.source(n_jobs),
+        terms.p,
+        terms.lo,
+        terms.hi,
+        terms.d,
+        terms.e,
+        beta,
+        group,
+        len(terms.sums),
+        terms.copies,
+        SELECTIONS[selection],
+        GAIN_ROWS[options.rows],
+        ETA,
+        budget,
+    )
+
+
+def _shrink_interval(shrinking: Shrinking, n: int) -> int:
+    if shrinking == "history":
+        return HISTORY // 4
+    return min(n, SHRINK_INTERVAL) if shrinking else 0
+
+
+def _decision_values(terms: Terms, beta: Floats, gradient: Floats) -> Floats:
+    """f = K beta, from the gradient f + p + d beta of the first copy."""
+    n = terms.n
+    return gradient[:n] - terms.p[:n] - terms.d[:n] * beta[:n]
+
+
+def _gap_reached(pairs: Any, problem: DualProblem, limits: Limits) -> bool:
+    if limits.tol_gap is None:
+        return True
+    return _current_certificate(pairs, problem.terms).gap <= limits.tol_gap
+
+
+def _current_certificate(pairs: Any, terms: Terms) -> Certificate:
+    beta = pairs.beta()
+    return certificate(terms, beta, _decision_values(terms, beta, pairs.gradient()))
+
+
+def _known_gap(pairs: Any, terms: Terms) -> float:
+    return _current_certificate(pairs, terms).gap if pairs.active == pairs.size else float("nan")
+
+
+def _rounding(rows: Rows, beta: Floats, pairs: Any) -> float:
+    r"""How far rounded kernel values may put a decision value off: four standard deviations of independent errors.
+
+    A float32 kernel value is off by at most :math:`u\kappa`, u = 2^-24 and kappa the largest K_ii, so a decision value by
+    a sum of such errors with weights beta: :math:`4 u \kappa \|\beta\|_2`.
+    """
+    if rows.precision == "float64":
+        return 0.0
+    return 4 * FLOAT32_ROUNDING * float(np.max(rows.diag())) * float(np.linalg.norm(beta))
+
+
+def _state(watch: Watch, pairs: Any, violation: float, gap: float) -> State:
+    return State(watch.seconds, pairs.steps, violation, gap, pairs.active, pairs.rows_computed, pairs.cache_hits)
+
+
+def _counters(pairs: Any) -> dict[str, float]:
+    names = ("rows_computed", "entries_computed", "cache_hits", "cache_misses", "cache_bytes")
+    return {name: getattr(pairs, name) for name in names}
+
+
+def _one_of(name: str, value: object, allowed: list) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} is {value!r}, but it must be one of {', '.join(map(repr, allowed))}.")

@@ -1,0 +1,136 @@
+"""Files appear whole or not at all."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from maxmargin.models.atomic import replacing
+
+SLOW_WRITER = """
+import sys, time
+from maxmargin.models.atomic import replacing
+with replacing(sys.argv[1]) as file:
+    file.write(b"new" * 100_000)
+    file.flush()
+    print("written", flush=True)
+    time.sleep(60)
+"""
+
+LIMITED_WRITER = """
+import resource, sys
+from maxmargin.models.atomic import replacing
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+try:
+    with replacing(sys.argv[1]) as file:
+        file.write(b"new" * 100_000)
+except OSError as error:
+    print(error.filename, error.strerror)
+"""
+
+
+def test_a_file_is_replaced_and_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    with replacing(path) as file:
+        file.write(b"new")
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_new_file_gets_the_permissions_of_the_umask(tmp_path: Path) -> None:
+    plain, replaced = tmp_path / "plain", tmp_path / "replaced"
+    plain.write_bytes(b"")
+    with replacing(replaced):
+        pass
+    assert replaced.stat().st_mode == plain.stat().st_mode
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.write_bytes(b"old")
+    link.symlink_to(real)
+    with replacing(link) as file:
+        file.write(b"new")
+    assert link.is_symlink()
+    assert real.read_bytes() == b"new"
+
+
+def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def fail() -> None:
+        with replacing(path) as file:
+            file.write(b"new")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
+def test_a_kill_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    command = [sys.executable, "-c", SLOW_WRITER, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "written\n"
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+    assert path.read_bytes() == b"old"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
+def test_a_full_disk_leaves_the_old_file_and_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    done = subprocess.run([sys.executable, "-c", LIMITED_WRITER, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{path} File too large\n"
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_device_is_written_straight() -> None:
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"), replacing("/dev/full") as file:
+        file.write(b"new")
+    with replacing("/dev/null") as file:
+        file.write(b"new")
+    assert not Path("/dev/null").is_file()
+
+
+def test_errors_name_the_path_that_was_asked_for(tmp_path: Path) -> None:
+    for path in (tmp_path / "missing" / "file", tmp_path / "plain" / "file"):
+        (tmp_path / "plain").touch()
+        with pytest.raises(OSError, match=f"'{path}'"), replacing(path):
+            pass
+    with pytest.raises(IsADirectoryError, match=f"{tmp_path} is a folder"), replacing(tmp_path):
+        pass
+
+
+def test_an_error_about_another_file_keeps_its_name(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="'/no/such/source'"), replacing(tmp_path / "file"):
+        open("/no/such/source")  # noqa: SIM115
+    assert os.listdir(tmp_path) == []
+
+
+def test_writers_at_the_same_time_do_not_meet(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with replacing(path) as first:
+        first.write(b"first")
+        with replacing(path) as second:
+            second.write(b"second, longer")
+        assert path.read_bytes() == b"second, longer"
+    assert path.read_bytes() == b"first"
+    assert time.time() - path.stat().st_mtime < 60

@@ -1,0 +1,246 @@
+"""What is saved is what is loaded, and nothing in a file can run."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+
+from maxmargin import estimators, kernels, models
+from maxmargin.models import container
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 4))
+CODES = (X[:, 0] + 0.3 * RNG.normal(size=60) > 0).astype(int) + (X[:, 1] > 0.5)
+TARGET = X[:, 0] - 0.5 * X[:, 1] + 0.1 * RNG.normal(size=60)
+LABELS = {
+    "integers": np.array([-3, 0, 7]),
+    "floats": np.array([-1.5, 0.0, 2.0]),
+    "strings": np.array(["cat", "dog", "läuse"]),
+    "objects": np.array(["cat", "dog", "läuse"], object),
+    "booleans": np.array([False, True, True]),
+    "bytes": np.array([b"a", b"bb", b"c"]),
+}
+CLASSIFIERS = [estimators.SVC(), estimators.NuSVC(nu=0.1), estimators.LSSVC()]
+REGRESSORS = [
+    estimators.SVR(),
+    estimators.NuSVR(),
+    estimators.LSSVR(),
+    estimators.HuberSVR(),
+    estimators.QuantileSVR(),
+    estimators.OneClassSVM(nu=0.3),
+]
+
+
+def outputs(model: Any, rows: Any = X) -> list[np.ndarray]:
+    """Everything that a model computes."""
+    names = ("predict", "decision_function", "score_samples", "predict_proba")
+    return [getattr(model, name)(rows) for name in names if hasattr(model, name)]
+
+
+def assert_same(a: Any, b: Any, where: str = "") -> None:
+    """Equality of whatever a fit stores, types included."""
+    assert type(a) is type(b), where
+    if isinstance(a, np.ndarray) and a.dtype != object:
+        assert a.dtype == b.dtype, where
+        np.testing.assert_array_equal(a, b, err_msg=where)
+    elif sp.issparse(a):
+        assert a.shape == b.shape, where
+        assert_same(a.toarray(), b.toarray(), where)
+    elif isinstance(a, dict):
+        assert list(a) == list(b), where
+        for key in a:
+            assert_same(a[key], b[key], f"{where}.{key}")
+    elif isinstance(a, (list, tuple)) or (isinstance(a, np.ndarray) and a.ndim):
+        assert len(a) == len(b), where
+        for i, (one, other) in enumerate(zip(a, b, strict=True)):
+            assert_same(one, other, f"{where}[{i}]")
+    elif hasattr(a, "__dataclass_fields__"):
+        assert_same(vars(a), vars(b), where)
+    else:
+        assert a == b or a != a, where
+
+
+def assert_round_trip(model: Any, path: Path, rows: Any = X) -> Any:
+    models.save(model, path)
+    loaded = models.load(path)
+    assert_same(model.__getstate__(), loaded.__getstate__(), type(model).__name__)
+    for mode in (None, "r", "c"):
+        for found, expected in zip(outputs(models.load(path, mmap_mode=mode), rows), outputs(model, rows), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    return loaded
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix, sp.csr_array])
+@pytest.mark.parametrize("model", [*CLASSIFIERS, *REGRESSORS], ids=lambda model: type(model).__name__)
+def test_every_estimator_is_restored(model: Any, kind: type, tmp_path: Path) -> None:
+    target = CODES if model in CLASSIFIERS else TARGET
+    assert_round_trip(model.fit(kind(X), target), tmp_path / "model", kind(X))
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_classes_of_any_dtype(labels: str, tmp_path: Path) -> None:
+    model = estimators.SVC(class_weight={LABELS[labels][0]: 2.0}).fit(X, LABELS[labels][CODES])
+    loaded = assert_round_trip(model, tmp_path / "model")
+    assert loaded.classes_.dtype == model.classes_.dtype
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+def test_probabilities(tmp_path: Path) -> None:
+    model = estimators.SVC(probability=True, random_state=0).fit(X, CODES)
+    loaded = assert_round_trip(model, tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_feature_names(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "b", "c", "ü"])
+    loaded = assert_round_trip(estimators.SVR().fit(frame, TARGET), tmp_path / "model", frame)
+    assert loaded.feature_names_in_.tolist() == ["a", "b", "c", "ü"]
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(frame[["b", "a", "c", "ü"]])
+
+
+def test_precomputed_kernel(tmp_path: Path) -> None:
+    K = X @ X.T
+    assert_round_trip(estimators.SVC(kernel="precomputed").fit(K, CODES), tmp_path / "model", K)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        kernels.Gaussian(0.3),
+        2.5 * kernels.Linear() + kernels.Polynomial(2, 0.5, 1.0),
+        kernels.Gaussian(np.float64(0.3)) * kernels.Laplacian(0.1) + kernels.Matern32(1.0) * kernels.Matern52(2.0),
+        kernels.Intersection() + kernels.ChiSquared(0.5),
+    ],
+    ids=str,
+)
+def test_kernel_objects(kernel: kernels.Kernel, tmp_path: Path) -> None:
+    loaded = assert_round_trip(estimators.SVC(kernel=kernel).fit(abs(X), CODES), tmp_path / "model", abs(X))
+    assert loaded.kernel == kernel
+
+
+def test_the_certificate_is_kept_and_the_training_rows_are_not(tmp_path: Path) -> None:
+    marked = X.copy()
+    model = estimators.SVR(epsilon=10.0, callback=lambda state: None).fit(marked, TARGET)
+    models.save(model, tmp_path / "model")
+    loaded = models.load(tmp_path / "model")
+    assert loaded.callback is None
+    assert (loaded.primal_objective_, loaded.duality_gap_) == (model.primal_objective_, model.duality_gap_)
+    assert marked[0].tobytes() not in (tmp_path / "model").read_bytes()
+    with pytest.raises(NotFittedError, match="fit it again to certify it"):
+        loaded.certify()
+
+
+def test_a_model_without_a_fit(tmp_path: Path) -> None:
+    models.save(estimators.SVC(C=3.5, gamma=0.1), tmp_path / "model")
+    loaded = models.load(tmp_path / "model")
+    assert loaded.get_params() == estimators.SVC(C=3.5, gamma=0.1).get_params()
+    with pytest.raises(NotFittedError):
+        loaded.predict(X)
+
+
+def test_the_header_says_what_the_file_is(tmp_path: Path) -> None:
+    model = estimators.SVC().fit(X, CODES)
+    models.save(model, tmp_path / "model")
+    header = models.describe(tmp_path / "model")
+    assert header["model"]["estimator"] == "SVC"
+    assert header["provenance"]["data_shape"] == [60, 4]
+    assert header["provenance"]["numpy"] == np.__version__
+    assert header["certificate"]["gap"] == model.duality_gap_.tolist()
+    assert header["certificate"]["status"] == ["converged"] * 3
+
+
+def dot(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    return A @ B.T
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"kernel": dot}, "kernel is the function 'dot' and a model file holds no code"),
+        ({"kernel": kernels.Callable(dot)}, "kernel.function is the function 'dot'"),
+        ({"random_state": np.random.RandomState(0)}, "random_state is of type numpy.random.mtrand.RandomState"),
+    ],
+)
+def test_what_cannot_be_stored_is_refused_by_name(parameters: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    model = estimators.SVC(**parameters).fit(X, CODES)
+    with pytest.raises(ValueError, match=sentence):
+        models.save(model, tmp_path / "model")
+    assert os.listdir(tmp_path) == []
+
+
+def test_other_objects_are_refused(tmp_path: Path) -> None:
+    from sklearn.svm import SVC
+
+    for other in (SVC(), estimators.SVC, "SVC"):
+        with pytest.raises(ValueError, match="save takes an estimator of maxmargin, not a "):
+            models.save(other, tmp_path / "model")
+
+
+def forged(path: Path, model: Any) -> Path:
+    container.write(path, {"model": model}, [])
+    return path
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        ({"estimator": "KernelMachine"}, "the estimator 'KernelMachine', which this maxmargin does not have"),
+        ({"estimator": "__builtins__"}, "the estimator '__builtins__'"),
+        ({"class": "os.system", "fields": {"command": "touch x"}}, "the class 'os.system', which no model file holds"),
+        ({"class": "kernels.kernel.part_of", "fields": {}}, "the class 'kernels.kernel.part_of'"),
+        ({"class": "kernels.by_name", "fields": {"name": "rbf"}}, "the class 'kernels.by_name'"),
+        ({"class": "kernels.Gaussian", "fields": {"sigma": 1.0}}, "an entry that no maxmargin writes"),
+        ({"call": "print"}, "a value of the unknown kind 'call'"),
+        ({"array": 3}, "an entry that no maxmargin writes"),
+        ({}, "an entry that no maxmargin writes"),
+        ({"estimator": "SVC", "parameters": {"colour": 1}, "attributes": {}}, "an entry that no maxmargin writes"),
+    ],
+    ids=str,
+)
+def test_a_forged_header_makes_nothing(model: Any, sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"{tmp_path / 'model'} cannot be loaded: its header holds {sentence}"):
+        models.load(forged(tmp_path / "model", model))
+
+
+def test_a_pickle_is_not_opened(tmp_path: Path) -> None:
+    class Bomb:
+        def __reduce__(self) -> Any:
+            return os.mkdir, (str(tmp_path / "exploded"),)
+
+    (tmp_path / "model").write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(ValueError, match="is not a maxmargin model"):
+        models.load(tmp_path / "model")
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_numpy_and_json_read_a_model(tmp_path: Path) -> None:
+    model = estimators.SVR(kernel="linear").fit(X, TARGET)
+    models.save(model, tmp_path / "model")
+    raw = (tmp_path / "model").read_bytes()
+    length = int.from_bytes(raw[24:32], "little")
+    header = json.loads(raw[64 : 64 + length])
+    entry = header["arrays"][header["model"]["attributes"]["support_vectors_"]["array"]]
+    start = 64 + length + entry["offset"]
+    count = int(np.prod(entry["shape"]))
+    found = np.frombuffer(raw, entry["dtype"], count, start).reshape(entry["shape"])
+    np.testing.assert_array_equal(found, model.support_vectors_)
+
+
+def test_a_model_is_loaded_in_another_process(tmp_path: Path) -> None:
+    model = estimators.SVC().fit(X, CODES)
+    models.save(model, tmp_path / "model")
+    np.save(tmp_path / "X.npy", X)
+    code = "import sys, numpy, maxmargin.models as m; print(m.load(sys.argv[1]).predict(numpy.load(sys.argv[2])))"
+    command = [sys.executable, "-c", code, str(tmp_path / "model"), str(tmp_path / "X.npy")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(model.predict(X))
