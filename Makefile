@@ -36,7 +36,7 @@ format: $(VENV)/installed-dev
 types: $(VENV)/installed-dev
 	$(BIN)/mypy
 
-core-%: $(VENV)/installed-dev
+core-asan core-tsan core-clang: core-%: $(VENV)/installed-dev
 	$(TOOLS) cmake --workflow --preset $*
 
 docs: $(VENV)/installed-dev
@@ -46,7 +46,7 @@ wheel: $(VENV)/installed-dev
 	$(BIN)/pip wheel --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf build dist docs/_build docs/api $(VENV)
+	rm -rf build dist docs/_build $(VENV)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -187,11 +187,14 @@ void bind_pair_solver(nb::module_& m, const std::string& suffix) {
             return s.shrink(mm::Shrinking(rule), history);
           },
           "rule"_a, "history"_a)
-      .def("unshrink",
-           [](Solver& s) {
-             nb::gil_scoped_release free;
-             s.unshrink();
-           })
+      .def("unshrink", &Solver::unshrink)
+      .def(
+          "rebuild",
+          [](Solver& s, double seconds) {
+            nb::gil_scoped_release free;
+            return s.rebuild(seconds);
+          },
+          "seconds"_a)
       .def_prop_ro("size", &Solver::size)
       .def_prop_ro("active", &Solver::active)
       .def_prop_ro("steps", &Solver::steps)

@@ -52,6 +52,7 @@ std::string describe(const Piece& piece, const ReadOptions& options) {
   const std::string token = quoted(at), previous = std::to_string(piece.fault_previous);
   switch (piece.fault) {
     case Fault::label:
+      if (at == stop) return "the label is missing";
       if (colon) return token + " stands where the label should be";
       if (!options.multilabel && std::find(at, stop, ',') != stop) {
         return token + " holds several labels, which only multilabel=True reads";

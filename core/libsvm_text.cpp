@@ -1,6 +1,7 @@
 #include "libsvm_text.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
 
@@ -13,10 +14,14 @@ namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 18;  // a few pieces fit the caches
 
+// work(piece) for all pieces. Each thread takes the next one when it is free: other processes may hold some of the
+// cores.
 template <class Work>
 void each(std::vector<Piece>& pieces, int threads, const Work& work) {
-  mm::parallel(threads, static_cast<mm::index>(pieces.size()), mm::index{1}, [&](mm::index begin, mm::index end) {
-    for (mm::index i = begin; i < end; ++i) work(pieces[static_cast<std::size_t>(i)]);
+  std::atomic<std::size_t> next{0};
+  const auto count = static_cast<mm::index>(std::min(pieces.size(), static_cast<std::size_t>(std::max(threads, 1))));
+  mm::parallel(threads, count, mm::index{1}, [&](mm::index, mm::index) {
+    for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < pieces.size();) work(pieces[i]);
   });
 }
 

@@ -1,5 +1,6 @@
 // Shrinking of the pair solver: which variables leave, how the rest closes up, how they come back.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -83,63 +84,79 @@ void PairSolver<T>::rearrange(const std::vector<char>& keep) {
   look();
 }
 
-/// sums[at - first] += sum_i coefficient_i k(x_i, x_at) for the positions from `first` on; coefficients by position.
-template <class T>
-void PairSolver<T>::add_rows(const std::vector<double>& coefficient, index first, std::vector<double>& sums) {
-  constexpr index together = 96;
-  index const wide = padded(n_ - first);
-  std::vector<index> ids;
-  std::vector<double> weights;
-  std::vector<T> rows;
-  auto flush = [&] {
-    if (ids.empty()) return;
-    rows.resize(std::size_t(together * wide));
-    cache_.source().rows(ids.data(), index(ids.size()), first, n_, rows.data(), wide);
-    cache_.counters.rows_computed += index(ids.size());
-    cache_.counters.entries_computed += double(ids.size()) * double(n_ - first);
-    PairArrays a;
-    a.count = n_ - first;
-    a.grad = sums.data();
-    for (std::size_t r = 0; r < ids.size(); r += 2) {
-      bool const two = r + 1 < ids.size();
-      pair_table<T>().update(a, weights[r], rows.data() + index(r) * wide, two ? weights[r + 1] : 0.0,
-                             two ? rows.data() + index(r + 1) * wide : nullptr);
-    }
-    ids.clear(), weights.clear();
-  };
-  for (index at = 0; at < n_; ++at) {
-    if (coefficient[std::size_t(at)] == 0) continue;
-    ids.push_back(id(at));
-    weights.push_back(coefficient[std::size_t(at)]);
-    if (index(ids.size()) == together) flush();
-  }
-  flush();
-}
-
 /// Gradients of removed variables: from the last whole gradient and what has changed since, or from nothing where fewer
 /// rows do it.
 template <class T>
 void PairSolver<T>::unshrink() {
   steps_at_shrink_ = steps_;
   if (active_ == n_) return;
+  Rebuild& r = rebuild_;
   std::vector<double> value(static_cast<std::size_t>(n_), 0.0), change(static_cast<std::size_t>(n_), 0.0);
   for (Copy const& v : copies_)
     for (std::size_t i = 0; i < value.size(); ++i) {
       value[i] += v.beta[i];
-      change[i] += v.beta[i] - v.beta_start[i];
+      if (started_) change[i] += v.beta[i] - v.beta_start[i];
     }
   auto rows = [](const std::vector<double>& x) { return index(x.size()) - index(std::count(x.begin(), x.end(), 0.0)); };
-  bool const anew = rows(value) <= rows(change);
-  index const first = active_ / column_grain * column_grain;
-  std::vector<double> sums(std::size_t(padded(n_ - first)), 0.0);
-  add_rows(anew ? value : change, first, sums);
+  r.anew = !started_ || rows(value) <= rows(change);
+  r.coefficient = r.anew ? value : change;
+  r.first = active_ / column_grain * column_grain;
+  r.sums.assign(std::size_t(padded(n_ - r.first)), 0.0);
+  r.next = 0;
+  r.pending = true;
+}
+
+template <class T>
+bool PairSolver<T>::rebuild(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  auto const end = Clock::now() + std::chrono::duration<double>(seconds);
+  while (rebuild_.pending && rebuild_.next < n_) {
+    add_some_rows();
+    if (Clock::now() >= end) break;
+  }
+  if (rebuild_.pending && rebuild_.next >= n_) take_up_sums();
+  return !rebuild_.pending;
+}
+
+/// The next few rows with a coefficient: few enough to be done in some milliseconds.
+template <class T>
+void PairSolver<T>::add_some_rows() {
+  constexpr index most_together = 96, entries_together = 4'000'000;
+  Rebuild& r = rebuild_;
+  index const wide = padded(n_ - r.first), together = std::clamp<index>(entries_together / wide, 4, most_together);
+  std::vector<index> ids;
+  std::vector<double> weights;
+  for (; r.next < n_ && index(ids.size()) < together; ++r.next) {
+    if (r.coefficient[std::size_t(r.next)] == 0) continue;
+    ids.push_back(id(r.next));
+    weights.push_back(r.coefficient[std::size_t(r.next)]);
+  }
+  if (ids.empty()) return;
+  std::vector<T> rows(ids.size() * std::size_t(wide));
+  cache_.source().rows(ids.data(), index(ids.size()), r.first, n_, rows.data(), wide);
+  cache_.counters.rows_computed += index(ids.size());
+  cache_.counters.entries_computed += double(ids.size()) * double(n_ - r.first);
+  PairArrays a;
+  a.count = n_ - r.first;
+  a.grad = r.sums.data();
+  for (std::size_t k = 0; k < ids.size(); k += 2) {
+    bool const two = k + 1 < ids.size();
+    pair_table<T>().update(a, weights[k], rows.data() + index(k) * wide, two ? weights[k + 1] : 0.0,
+                           two ? rows.data() + index(k + 1) * wide : nullptr);
+  }
+}
+
+template <class T>
+void PairSolver<T>::take_up_sums() {
+  Rebuild& r = rebuild_;
   for (Copy& v : copies_)
     for (index at = active_; at < n_; ++at) {
       auto const i = std::size_t(at);
-      double const base = anew ? v.p[i] + v.d[i] * v.beta[i] : v.grad_start[i] + v.d[i] * (v.beta[i] - v.beta_start[i]);
-      v.grad[i] = base + sums[std::size_t(at - first)];
+      double const base = r.anew ? v.p[i] + v.d[i] * v.beta[i] : v.grad_start[i] + v.d[i] * (v.beta[i] - v.beta_start[i]);
+      v.grad[i] = base + r.sums[std::size_t(at - r.first)];
       v.since[i] = double(steps_);
     }
+  r = Rebuild{};
   started_ = false;
   active_ = n_;
   cache_.widen();

@@ -24,7 +24,7 @@ PairSolver<T>::PairSolver(std::shared_ptr<RowSource<T>> source, PairProblem prob
       copies_(std::size_t(problem.copies)) {
   if (problem.copies > 1 && groups_ != int(problem.copies))
     throw std::invalid_argument("Several copies of the variables need one sum each.");
-  std::vector<double> diagonal(static_cast<std::size_t>(n_)), coefficient(static_cast<std::size_t>(n_), 0.0);
+  std::vector<double> diagonal(static_cast<std::size_t>(n_));
   source->diagonal(diagonal.data());
   for (std::size_t c = 0; c < copies_.size(); ++c) {
     auto part = [&](const std::vector<double>& whole) {
@@ -38,16 +38,12 @@ PairSolver<T>::PairSolver(std::shared_ptr<RowSource<T>> source, PairProblem prob
     if (masked()) v.group.assign(problem.group.begin() + index(c) * n_, problem.group.begin() + index(c + 1) * n_);
     for (std::size_t i = 0; i < std::size_t(n_); ++i) {
       v.curvature[i] += diagonal[i];
-      coefficient[i] += v.beta[i];
       kinks_ = kinks_ || v.kink[i] != 0;
       refresh_status({index(c), index(i)});
     }
   }
-  std::vector<double> f(static_cast<std::size_t>(padded(n_)), 0.0);
-  add_rows(coefficient, 0, f);
-  for (Copy& v : copies_)
-    for (std::size_t i = 0; i < std::size_t(n_); ++i) v.grad[i] += f[i] + v.d[i] * v.beta[i];
-  look();
+  active_ = 0;  // nothing is known yet but p: the gradient is that of unshrinking everything
+  unshrink();
 }
 
 template <class T>

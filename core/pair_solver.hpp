@@ -42,8 +42,10 @@ class PairSolver {
 
   /// Removes variables that look settled at their bounds; true when any were removed.
   bool shrink(Shrinking rule, index history);
-  /// Brings all variables back and rebuilds their gradients.
+  /// Brings all variables back; their gradients are rebuilt by rebuild(), which must end before the next run().
   void unshrink();
+  /// Goes on with the gradients of a warm start or of returning variables; true when they are whole.
+  bool rebuild(double seconds);
 
   index size() const { return n_; }
   index active() const { return active_; }
@@ -94,7 +96,8 @@ class PairSolver {
 
   void mark_settled(Shrinking rule, index history, std::vector<char>& keep);
   void rearrange(const std::vector<char>& keep);
-  void add_rows(const std::vector<double>& coefficient, index first, std::vector<double>& sums);
+  void add_some_rows();
+  void take_up_sums();
   std::vector<double> restored(std::vector<double> Copy::* member) const;
 
   index n_, active_;
@@ -109,6 +112,13 @@ class PairSolver {
   index steps_ = 0, steps_at_shrink_ = 0;
   bool started_ = false;  // grad_start and beta_start hold the last whole state
   Member previous_[2];
+
+  /// sums[at - first] collects sum_i coefficient_i k(x_i, x_at) for the positions from `first` on, row by row.
+  struct Rebuild {
+    bool pending = false, anew = false;
+    std::vector<double> coefficient, sums;  // by position
+    index first = 0, next = 0;
+  } rebuild_;
 };
 
 }  // namespace mm

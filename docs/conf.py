@@ -16,7 +16,13 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 
 default_role = "code"
-autodoc_default_options = {"members": True, "imported-members": True, "member-order": "bysource"}
+autodoc_default_options = {
+    "members": True,
+    "member-order": "bysource",
+    # scikit-learn's, with links into its own documentation
+    "exclude-members": "get_metadata_routing, set_fit_request, set_predict_request, set_score_request",
+}
 autodoc_typehints = "none"
 napoleon_google_docstring = False
+napoleon_use_ivar = True
 napoleon_use_rtype = False

@@ -125,6 +125,8 @@ void numbers() {
     check_both(std::to_string(half));
     check_both(std::to_string(half) + ".0001");
     check_both(std::to_string(half - 1) + ".9999");
+    // So little above halfway that only the remainder of the quotient tells.
+    check_both(std::to_string((9007199254740993 + random() % 990000000000000) | 1) + ".001");
   }
 }
 

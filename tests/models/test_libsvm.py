@@ -1,5 +1,6 @@
 """LIBSVM's model files, both ways, against LIBSVM itself; SVM-light's against its formula."""
 
+import ctypes
 import itertools
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,10 @@ from maxmargin.models import libsvm_text
 svmutil = pytest.importorskip("libsvm.svmutil")
 
 RNG = np.random.default_rng(1)
-X = RNG.normal(size=(80, 5)).round(3)  # LIBSVM writes eight digits of a value
+X = RNG.normal(0.7, 1.0, size=(80, 5)).round(3)  # LIBSVM writes eight digits of a value
 X[RNG.random(X.shape) < 0.2] = 0.0
-NEW = RNG.normal(size=(50, 5))
-SCORE = X[:, 0] + 0.5 * X[:, 1] ** 2
+NEW = RNG.normal(0.7, 1.0, size=(50, 5))
+SCORE = X[:, 0] + 0.1 * X[:, 1] ** 2
 KERNELS = {
     "linear": "-t 0",
     "poly": "-t 1 -d 2 -g 0.3 -r 0.7",
@@ -37,9 +38,16 @@ def labels(classes: int) -> np.ndarray:
 
 def libsvm_values(model: Any, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Predictions and decision values of LIBSVM, the latter as (rows, problems) in its own order."""
-    predicted, _, values = svmutil.svm_predict([], rows, model, "-q")
-    count = len(model.get_labels()) * (len(model.get_labels()) - 1) // 2 if model.get_svm_type() in (0, 1) else 1
-    return np.array(predicted), np.array(values)[:, :count]
+    # Not svm_predict: it makes room for one decision value of nu-SVC, whatever the number of classes.
+    k = model.get_nr_class()
+    found = (ctypes.c_double * (k * (k - 1) // 2))()
+    precomputed = model.param.kernel_type == 4
+    predicted, values = [], []
+    for row in rows:
+        nodes, _ = svmutil.gen_svm_nodearray(row, isKernel=precomputed)
+        predicted.append(svmutil.libsvm.svm_predict_values(model, nodes, found))
+        values.append(list(found))
+    return np.array(predicted), np.array(values)
 
 
 def ours_in_libsvm_order(model: Any, rows: Any, order: list[int]) -> np.ndarray:

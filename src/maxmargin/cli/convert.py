@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 
 from maxmargin import models
 from maxmargin.cli import files
 from maxmargin.cli.command import OK, UsageError
+from maxmargin.cli.output import print_json
 from maxmargin.cli.predict import read_model
 
 WRITERS = {"maxmargin": models.save, "libsvm": models.export_libsvm, "svmlight": models.export_svmlight}
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
         WRITERS[written](read_model(args.source), args.target)
     if args.json:
         found = {"source": args.source, "from": source, "target": args.target, "to": written}
-        print(json.dumps({**found, "bytes": os.path.getsize(args.target)}))
+        print_json({**found, "bytes": os.path.getsize(args.target)})
     elif not args.quiet:
         print(f"{args.source} ({source}) -> {args.target} ({written}, {os.path.getsize(args.target):,} bytes)")
     return OK

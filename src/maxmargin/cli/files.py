@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import zipfile
 import zlib
@@ -91,7 +92,7 @@ def _read_npz(path: str) -> tuple[Any, np.ndarray]:
 
 
 def _arrays_of(path: str) -> tuple[Any, np.ndarray]:
-    with np.load(path, allow_pickle=False) as archive:
+    with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
         names = set(archive.files)
         if {"X", "y"} <= names:
             return archive["X"], archive["y"]
@@ -101,12 +102,12 @@ def _arrays_of(path: str) -> tuple[Any, np.ndarray]:
     raise ValueError(f"{path} has the arrays {sorted(names)}, and X and y, or {', '.join(_SPARSE)} and y, are needed")
 
 
-def write_lines(path: str, lines: Any) -> None:
-    """Write lines of text, whole or not at all."""
-    with replacing(path) as file:
-        file.writelines(f"{line}\n".encode() for line in lines)
-
-
-def number(value: Any) -> str:
-    """A label or value with the digits that restore it, whole numbers without a point."""
-    return value if isinstance(value, str) else f"{float(value):.17g}"
+def check_target(path: str) -> None:
+    """Raise OSError where no file can be written, before hours of work go into what it should hold."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder, so no file can be written there", path)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, "its folder does not exist", path)
+    if not os.access(path if os.path.exists(path) and not os.path.isfile(path) else folder, os.W_OK):
+        raise PermissionError(errno.EACCES, "its folder cannot be written to", path)

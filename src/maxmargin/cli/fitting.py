@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
-import math
 import sys
 import time
 from collections.abc import Iterator
@@ -17,6 +15,7 @@ from maxmargin import estimators
 from maxmargin.cli import files, parser
 from maxmargin.cli.command import NOT_CONVERGED, OK, UsageError
 from maxmargin.cli.convert import WRITERS
+from maxmargin.cli.output import print_json
 from maxmargin.cli.scores import scores
 from maxmargin.report import Progress
 
@@ -33,6 +32,11 @@ MACHINES: dict[tuple[str, str | None], tuple[str, dict[str, Any]]] = {
     ("epsilon-svr", "huber"): ("HuberSVR", {}),
     ("epsilon-svr", "quantile"): ("QuantileSVR", {}),
     ("nu-svr", None): ("NuSVR", {}),
+}
+# Which classes and kernels the other formats hold.
+FOREIGN = {
+    "libsvm": (("SVC", "NuSVC", "OneClassSVM", "SVR", "NuSVR"), ("linear", "poly", "rbf", "sigmoid", "precomputed")),
+    "svmlight": (("SVC", "NuSVC", "SVR", "NuSVR"), ("linear", "poly", "rbf", "sigmoid")),
 }
 # Options whose default is the estimator's own, so that one it does not have is an error only when asked for.
 OPTIONAL = ("tol_gap", "max_time", "precision", "selection", "solver", "n_jobs")
@@ -88,7 +92,9 @@ def train(args: argparse.Namespace) -> int:
     """Fit on all rows and save; 3 if the limits stopped it first."""
     model = estimator(args)
     _check_format(args, model)
+    files.check_target(args.model)
     X, y = files.read_data(args.data, zero_based=args.zero_based, precomputed=args.kernel == "precomputed")
+    _check_labels(args, y)
     began = time.perf_counter()
     with _progress(args, model):
         model.fit(X, y)
@@ -96,7 +102,7 @@ def train(args: argparse.Namespace) -> int:
     WRITERS[args.format](model, args.model)
     found = outcome(model) | {"seconds": round(time.perf_counter() - began, 3), "data": args.data, "model": args.model}
     if args.json:
-        print(json.dumps(found))
+        print_json(found)
     elif not args.quiet:
         _print(found, X.shape)
     return OK if found["converged"] else NOT_CONVERGED
@@ -120,7 +126,7 @@ def cross_validate(args: argparse.Namespace) -> int:
             predicted[rest] = fitted.predict(_cut(X, rest, fit, args))
     found = scores(model, predicted, y)
     if args.json:
-        print(json.dumps(found | {"data": args.data, "folds": args.cross_validation}))
+        print_json(found | {"data": args.data, "folds": args.cross_validation})
     elif "accuracy" in found:
         print(f"Cross Validation Accuracy = {found['accuracy']:g}%")
     else:
@@ -144,28 +150,37 @@ def outcome(model: Any) -> dict[str, Any]:
         "status": stopped[0] if stopped else "converged",
         "converged": not stopped,
         "iterations": int(np.sum(model.n_iter_)),
-        "primal": _finite(np.sum(model.primal_objective_)),
-        "dual": _finite(np.sum(model.dual_objective_)),
-        "gap": _finite(np.max(model.duality_gap_)),
-        "violation": _finite(np.max(model.kkt_violation_)),
+        "primal": float(np.sum(model.primal_objective_)),
+        "dual": float(np.sum(model.dual_objective_)),
+        "gap": float(np.max(model.duality_gap_)),
+        "violation": float(np.max(model.kkt_violation_)),
         "support_vectors": len(model.support_),
     }
 
 
-def _finite(value: Any) -> float | None:
-    """JSON has no word for infinity or NaN: null."""
-    return float(value) if math.isfinite(value) else None
-
-
 def _check_format(args: argparse.Namespace, model: Any) -> None:
     """Refuse, before the fit, what the format cannot hold whatever the fit finds."""
-    if args.format != "maxmargin" and args.probability:
+    if args.format == "maxmargin":
+        return
+    if args.probability:
         raise UsageError(f"--format {args.format} cannot hold the probabilities of -b 1; --format maxmargin can")
-    kernels = ("linear", "poly", "rbf", "sigmoid") + (("precomputed",) if args.format == "libsvm" else ())
-    if args.format != "maxmargin" and (
-        args.kernel not in kernels or not type(model).__name__.endswith(("SVC", "SVR", "SVM"))
-    ):
-        raise UsageError(f"--format {args.format} cannot hold a {type(model).__name__} with the kernel {args.kernel}")
+    classes, kernels = FOREIGN[args.format]
+    name = type(model).__name__
+    if name not in classes or args.kernel not in kernels:
+        raise UsageError(f"--format {args.format} cannot hold the model of a {name} with the kernel {args.kernel}")
+
+
+def _check_labels(args: argparse.Namespace, y: np.ndarray) -> None:
+    """The same for what the data decide."""
+    if args.format == "maxmargin" or args.type not in ("c-svc", "nu-svc"):
+        return
+    labels = np.unique(y)
+    if args.format == "svmlight" and len(labels) > 2:
+        raise ValueError(f"--format svmlight is for two classes, and {args.data} has {len(labels)}")
+    if args.format == "libsvm" and np.any(labels % 1):
+        raise ValueError(
+            f"--format libsvm holds whole numbers as labels, and {args.data} has {labels[labels % 1 != 0][0]}"
+        )
 
 
 @contextlib.contextmanager
@@ -180,12 +195,9 @@ def _progress(args: argparse.Namespace, model: Any) -> Iterator[None]:
 
 
 def _print(found: dict[str, Any], shape: tuple[int, ...]) -> None:
-    def shown(value: float | None, digits: str) -> str:
-        return "unbounded" if value is None else format(value, digits)
-
     print(f"{found['class']}, {found['kernel']} kernel, {shape[0]:,} rows, {shape[1]:,} features")
     print(f"{found['status']} after {found['iterations']:,} iterations, {found['seconds']:.2f} s")
-    print(f"primal {shown(found['primal'], '.8g')}, dual {shown(found['dual'], '.8g')}")
-    print(f"relative gap {shown(found['gap'], '.1e')}, KKT violation {shown(found['violation'], '.1e')}")
+    print(f"primal {found['primal']:.8g}, dual {found['dual']:.8g}")
+    print(f"relative gap {found['gap']:.1e}, KKT violation {found['violation']:.1e}")
     print(f"{found['support_vectors']:,} support vectors")
     print(f"saved {found['model']}")

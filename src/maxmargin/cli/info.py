@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from maxmargin import models
 from maxmargin.cli import files
 from maxmargin.cli.command import OK
+from maxmargin.cli.output import number, print_json
 from maxmargin.models import libsvm_text
 
 
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         found |= _data(args.file, args.zero_based)
     if args.json:
-        print(json.dumps(found))
+        print_json(found)
     else:
         for key, value in found.items():
             print(f"{key.replace('_', ' ')}: {_shown(value)}")
@@ -75,7 +75,7 @@ def _data(path: str, zero_based: bool) -> dict[str, Any]:
     found["density"] = stored / max(1, X.shape[0] * X.shape[1])
     values, counts = np.unique(y, return_counts=True)
     if len(values) <= 100 and values.dtype.kind in "biuf" and np.all(values % 1 == 0):
-        found["labels"] = {files.number(value): int(count) for value, count in zip(values, counts, strict=True)}
+        found["labels"] = {number(value): int(count) for value, count in zip(values, counts, strict=True)}
     elif values.dtype.kind in "biuf":
         found["target"] = {"least": float(y.min()), "mean": float(y.mean()), "greatest": float(y.max())}
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from maxmargin import models
 from maxmargin.cli import files
 from maxmargin.cli.command import OK, UsageError
+from maxmargin.cli.output import number, print_json, write_lines
 from maxmargin.cli.scores import scores
 
 
@@ -22,12 +22,12 @@ def run(args: argparse.Namespace) -> int:
     model, X = same_width(model, X)
     predicted = model.predict(X)
     if args.output:
-        files.write_lines(args.output, _lines(args, model, X, predicted))
+        write_lines(args.output, _lines(args, model, X, predicted))
     elif args.probability or args.decision_values:
         raise UsageError("probabilities and decision values need a file to be written to")
     found = scores(model, predicted, y)
     if args.json:
-        print(json.dumps({**found, "model": args.model, "data": args.data, "output": args.output}))
+        print_json({**found, "model": args.model, "data": args.data, "output": args.output})
     elif not args.quiet:
         _print(found)
     return OK
@@ -61,14 +61,14 @@ def _lines(args: argparse.Namespace, model: Any, X: Any, predicted: np.ndarray) 
         if not hasattr(model, "predict_proba"):
             raise UsageError(f"{args.model} has no probabilities: train it with -b 1")
         columns.append(model.predict_proba(X))
-        yield " ".join(["labels", *(files.number(label) for label in model.classes_)])
+        yield " ".join(["labels", *(number(label) for label in model.classes_)])
     if args.decision_values:
         if not hasattr(model, "decision_function"):
             raise UsageError(f"a {type(model).__name__} has no decision values besides its predictions")
         columns.append(np.asarray(model.decision_function(X)).reshape(len(predicted), -1))
     values = np.hstack(columns) if columns else np.empty((len(predicted), 0))
     for label, row in zip(predicted, values, strict=True):
-        yield " ".join([files.number(label), *(files.number(value) for value in row)])
+        yield " ".join([number(label), *(number(value) for value in row)])
 
 
 def _print(found: dict[str, Any]) -> None:

@@ -74,7 +74,9 @@ def _unreadable(source: Source, error: OSError) -> OSError:
 def _text(file: BinaryIO, size: int, name: str) -> Iterator[bytes]:
     """The blocks of a file, decompressed if its first bytes say so."""
     start = b""
-    while len(start) < compression.LONGEST_MAGIC and (more := _read(file, compression.LONGEST_MAGIC - len(start), name)):
+    while len(start) < compression.LONGEST_MAGIC and (
+        more := _read(file, compression.LONGEST_MAGIC - len(start), name)
+    ):
         start += more
     kind = compression.kind(start)
     if kind is None:

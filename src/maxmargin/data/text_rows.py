@@ -142,4 +142,6 @@ def _refuse_unreadable(X: sp.csr_matrix, begin: int, label_ends: np.ndarray, no_
     blank = (np.diff(label_ends) == 0) & (np.diff(X.indptr) == 0)
     if no_query_ids and blank.any():
         row = begin + int(np.flatnonzero(blank)[0])
-        raise ValueError(f"Row {row} has neither labels nor features: its line would be blank, and blank lines are skipped")
+        raise ValueError(
+            f"Row {row} has neither labels nor features: its line would be blank, and blank lines are skipped"
+        )

@@ -22,11 +22,13 @@ from maxmargin.estimators.prediction import in_blocks
 from maxmargin.estimators.training import TrainingSet, is_function
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.problems import Certificate, DualProblem, certify
-from maxmargin.reductions.side_by_side import Part, shared_rows, solve_side_by_side, threads
+from maxmargin.reductions.side_by_side import Part, shared_rows, solve_side_by_side
 from maxmargin.report import Progress
 from maxmargin.rows import Rows
 from maxmargin.solvers import smo
 from maxmargin.solvers.loop import Limits, Solution, Status
+from maxmargin.solvers.memory import cache_bytes
+from maxmargin.threads import threads
 
 Floats = NDArray[np.float64]
 
@@ -126,16 +128,22 @@ class KernelMachine(BaseEstimator):
                 " give nu its meaning, are its intercept."
             )
 
-    def _solve(self, data: TrainingSet, parts: Sequence[Part], extra: Sequence[Part] = ()) -> tuple[list[Solution], Rows]:
-        """Solve the model's problems and the extra ones beside them; the rows that they read come along."""
+    def _solve(
+        self, data: TrainingSet, parts: Sequence[Part], extra: Sequence[Part] = (), spent: float = 0.0
+    ) -> tuple[list[Solution], Rows]:
+        """Solve the model's problems and the extra ones beside them; the rows that they read come along.
+
+        `spent` are the seconds of `max_time` that are gone already.
+        """
         choice = kernel_choice.choose_kernel(self, data)
-        budget = kernel_choice.budget(self.cache_size)
+        budget = cache_bytes(self.cache_size)
         precision = kernel_choice.choose_precision(self, choice, data, [part.terms for part in parts])
         rows = kernel_choice.make_rows(choice, data, precision, budget)
         everything = [*parts, *extra]
         shared = shared_rows(rows, everything, budget)
         with self._reporting() as callback:
-            limits = Limits(self.tol, self.tol_gap, self.max_iter, self.max_time, callback)
+            max_time = None if self.max_time is None else max(0.0, self.max_time - spent)
+            limits = Limits(self.tol, self.tol_gap, self.max_iter, max_time, callback)
             solutions = solve_side_by_side(
                 self._solver(),
                 shared,
@@ -150,6 +158,10 @@ class KernelMachine(BaseEstimator):
         return solutions, shared
 
     def _solver(self) -> Callable[..., Solution]:
+        if self.selection_rows != "two" and self.selection not in ("auto", "mg", "hmg"):
+            raise ValueError(
+                f'selection_rows={self.selection_rows!r} is for the selections "mg" and "hmg", not for {self.selection!r}.'
+            )
         solve = self.solver if callable(self.solver) else smo.solve
         shrinking = getattr(self, "shrinking", False)  # no bounds, nothing to shrink
         shrinking = "bounds" if shrinking is True else shrinking
@@ -211,7 +223,7 @@ class KernelMachine(BaseEstimator):
             text += f" This holds for {len(early)} of {len(statuses)} problems."
         warnings.warn(text, ConvergenceWarning, stacklevel=4)
 
-    def _store_support(self, data: TrainingSet, order: NDArray[np.intp], layout: Floats) -> None:
+    def _store_support(self, data: TrainingSet, order: NDArray[np.intp], layout: Floats, intercepts: Floats) -> None:
         """Support vectors in the given order of the kept rows; layout holds one column for each kept row."""
         self._sparse = sp.issparse(data.X) and not is_function(self.kernel)
         self.shape_fit_ = data.X.shape if hasattr(data.X, "shape") else (data.n_rows,)
@@ -221,7 +233,8 @@ class KernelMachine(BaseEstimator):
             self._examples = data.X
         on_rows = self.kernel_ is None or is_function(self.kernel)
         self.support_vectors_ = np.empty((0, 0)) if on_rows else data.X[self.support_]
-        self.dual_coef_ = type(data.X)(dual_coef) if self._sparse else dual_coef
+        self.dual_coef_ = self._dual_coef_ = type(data.X)(dual_coef) if self._sparse else dual_coef
+        self.intercept_, self._intercept_ = intercepts, intercepts.copy()
 
     # Decision values --------------------------------------------------------------------------------------------------
 
@@ -271,7 +284,7 @@ class KernelMachine(BaseEstimator):
         if not is_function(self.kernel):
             kernel = self.kernel_
             return lambda rows: kernel.block(X[rows], self.support_vectors_)
-        if 8 * n * self.shape_fit_[0] <= kernel_choice.budget(self.cache_size):
+        if 8 * n * self.shape_fit_[0] <= cache_bytes(self.cache_size):
             K = self._function_values(X)
             return lambda rows: K[rows]
         return lambda rows: self._function_values(_safe_indexing(X, np.arange(n)[rows]))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin.estimators.classifier import ONE_CLASS, KernelClassifier
+from maxmargin.estimators.classifier import ONE_CLASS, KernelClassifier, TermsMaker
 from maxmargin.estimators.docs import documented
+from maxmargin.estimators.expansion import margin
 from maxmargin.estimators.parameters import BOUNDED, CLASSIFIER, COMMON, NU, C, StrOptions, keep
+from maxmargin.estimators.training import TrainingSet
 from maxmargin.losses import Hinge, NuClassification, SquaredHinge
 from maxmargin.problems import Terms
+from maxmargin.reductions import Part, Task
+from maxmargin.solvers.loop import Solution
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +28,7 @@ LOSSES = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
 class SVC(KernelClassifier):
     r"""C-support vector classification.
 
-    For two classes, with y_i = +1 for ``classes_[1]`` and -1 for ``classes_[0]``,
+    For two classes, with y_i = +1 and -1,
 
     .. math:: \min_{f, b}\; \tfrac12 \|f\|^2 + C \sum_i w_i L(y_i, f(x_i) + b), \qquad L(y, t) = \max(0, 1 - yt)
 
@@ -112,12 +117,13 @@ class SVC(KernelClassifier):
 class NuSVC(KernelClassifier):
     r"""Nu-support vector classification.
 
-    For two classes, with y_i = +1 for ``classes_[1]`` and -1 for ``classes_[0]``,
+    For two classes, with y_i = +1 and -1,
 
     .. math:: \min_{f, b, \rho}\; \tfrac12 \|f\|^2 + \sum_i w_i \max(0, \rho - y_i (f(x_i) + b)) - \rho\,\nu \sum_i w_i,
 
-    and the classifier is (f + b) / rho. The signature is scikit-learn's, and what follows `random_state` is new; other
-    than scikit-learn's, it heeds `class_weight`.
+    and the classifier is (f + b) / rho, which is the C-support vector classifier of C = 1 / rho. `class_weight` multiplies
+    the losses of that classifier: nu sets C without it, and a second problem is solved with it. (scikit-learn's NuSVC
+    passes over `class_weight`.) The signature is scikit-learn's, and what follows `random_state` is new.
 
     Parameters
     ----------
@@ -191,3 +197,15 @@ class NuSVC(KernelClassifier):
         if part_of_data:  # the classes' shares, and with them the largest nu, differ a little from fold to fold
             nu = min(nu, 2 * min(weights[y > 0].sum(), weights[y < 0].sum()) / weights.sum())
         return NuClassification(nu).dual(y, weights)
+
+    def _makers(self, data: TrainingSet, tasks: Sequence[Task]) -> tuple[list[TermsMaker], list[Solution]]:
+        if self.class_weight is None:
+            return super()._makers(data, tasks)
+        parts = [Part(task.ids, self._terms(task.y, data.weights[task.ids])) for task in tasks]
+        solutions, _ = self._solve(data, parts)
+        self._expand(parts, solutions)  # a margin of 0 is refused here
+        return [partial(_hinge_terms, C=1.0 / margin(solution)) for solution in solutions], solutions
+
+
+def _hinge_terms(y: Floats, weights: Floats, part_of_data: bool = False, *, C: float) -> Terms:
+    return Hinge().dual(y, C * weights)

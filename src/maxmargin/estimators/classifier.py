@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +25,8 @@ from maxmargin.rows import Rows
 from maxmargin.solvers.loop import Solution
 
 Floats = NDArray[np.float64]
+
+TermsMaker = Callable[..., Terms]  # of the labels, the weights and part_of_data
 
 ONE_CLASS = "all samples with positive weights belong to the same class."
 PROBABILITY_DEPRECATED = (
@@ -83,14 +85,19 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         weights = data.weights * self._class_weights(classes, data)[codes]
         reduction = self._reduction(len(classes))
         tasks = reduction.tasks(codes)
-        parts = [Part(t.ids, self._terms(t.y, weights[t.ids])) for t in tasks]
+        makers, before = self._makers(data, tasks)
+        parts = [Part(t.ids, make(t.y, weights[t.ids])) for t, make in zip(tasks, makers, strict=True)]
         folds = calibration.assign_folds(codes, self.random_state) if self.probability is True else None
         held_out = [] if folds is None else self._fold_tasks(tasks, folds)
-        extra = [Part(t.ids, self._terms(t.y, weights[t.ids], part_of_data=True)) for t in held_out if _both_sides(t)]
-        solutions, rows = self._solve(data, parts, extra)
+        extra = [
+            Part(t.ids, makers[k % len(tasks)](t.y, weights[t.ids], part_of_data=True))
+            for k, t in enumerate(held_out)
+            if _both_sides(t)
+        ]
+        solutions, rows = self._solve(data, parts, extra, spent=sum(s.seconds for s in before))
         self.classes_ = classes
         self._store(data, codes, reduction, tasks, parts, solutions[: len(parts)])
-        self._store_solutions(solutions[: len(parts)], solutions[len(parts) :])
+        self._store_solutions(solutions[: len(parts)], [*before, *solutions[len(parts) :]])
         self.n_iter_ = np.array([s.n_iter for s in solutions[: len(parts)]], dtype=np.int32)
         self._slopes = np.empty((0, 2))
         if folds is not None:
@@ -111,9 +118,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             Two classes: positive for ``classes_[1]``. More: one column a class with ``decision_function_shape="ovr"``;
             with "ovo" one column for each pair of classes, positive for the first.
         """
-        decisions = self._decisions(X)
+        decisions = self._decision_values(X)
         if len(self.classes_) == 2:
-            return decisions[:, 0]
+            return -decisions[:, 0]
         if self.decision_function_shape == "ovo":
             if self.multiclass == "one-vs-rest":
                 raise ValueError(
@@ -137,7 +144,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """
         check_is_fitted(self)
         self._check_break_ties()
-        return self.classes_.take(self._winners(self._decisions(X)))
+        return self.classes_.take(self._winners(self._decision_values(X)))
 
     @available_if(_wants_probabilities)
     def predict_proba(self, X: Any) -> Floats:
@@ -153,14 +160,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         p : ndarray of shape (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
-        decisions = self._decisions(X)
+        decisions = self._decision_values(X)
         if len(self._slopes) == 0:
             raise NotFittedError("predict_proba is not available when fitted with probability=False")
         positive = calibration.positive_probabilities(decisions, self._slopes)
-        if len(self.classes_) == 2:
-            p = np.column_stack([1.0 - positive, positive])
-        else:
-            p = self._reduction(len(self.classes_)).probabilities(positive)
+        p = self._reduction(len(self.classes_)).probabilities(positive)
         return calibration.make_consistent(p, self._winners(decisions))
 
     @available_if(_wants_probabilities)
@@ -214,6 +218,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             raise ValueError(f"class_weight of class {classes[worst]} is {self.class_weight_[worst]}, but must be positive.")
         return self.class_weight_
 
+    def _makers(self, data: TrainingSet, tasks: Sequence[Task]) -> tuple[list[TermsMaker], list[Solution]]:
+        """For each task what makes the terms of it or a fold of it, and what had to be solved to know."""
+        return [self._terms] * len(tasks), []
+
     def _reduction(self, n_classes: int) -> Reduction:
         return OneVsRest(n_classes) if self.multiclass == "one-vs-rest" and n_classes > 2 else OneVsOne(n_classes)
 
@@ -226,16 +234,19 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         parts: Sequence[Part],
         solutions: Sequence[Solution],
     ) -> None:
-        """Support vectors grouped by class; two classes have LIBSVM's signs in `_dual_coef_` and `_intercept_`."""
+        """Support vectors grouped by class.
+
+        `_dual_coef_` and `_intercept_`, as the solver, have LIBSVM's signs; with two classes, those of `dual_coef_` and
+        `intercept_` are the opposite: `decision_function` is positive for the second class.
+        """
         expansions = self._expand(parts, solutions)
         layout = reduction.layout(codes, tasks, [e.coef for e in expansions])
         support = np.flatnonzero((layout != 0).any(axis=0))
         order = support[np.argsort(codes[support], kind="stable")]
         self._n_support = np.bincount(codes[support], minlength=reduction.n_classes).astype(np.int32)
-        self._store_support(data, order, layout)
-        self.intercept_ = np.array([e.intercept for e in expansions])
-        sign = -1 if reduction.n_classes == 2 else 1
-        self._dual_coef_, self._intercept_ = sign * self.dual_coef_, sign * self.intercept_
+        self._store_support(data, order, layout, np.array([e.intercept for e in expansions]))
+        if reduction.n_classes == 2:
+            self.dual_coef_, self.intercept_ = -self._dual_coef_, 0.0 - self._intercept_
 
     def _fold_tasks(self, tasks: Sequence[Task], folds: NDArray[np.intp]) -> list[Task]:
         """The tasks without each fold, fold by fold."""
@@ -266,11 +277,6 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         )
 
     # Predicting -------------------------------------------------------------------------------------------------------
-
-    def _decisions(self, X: Any) -> Floats:
-        """Decision values of each problem, (n, problems); two classes: positive for the second."""
-        values = self._decision_values(X)
-        return -values if len(self.classes_) == 2 else values
 
     def _decide(self, K: NDArray, coef: Floats) -> Floats:
         return self._reduction(len(self.classes_)).decide(K, coef, self._n_support)

@@ -31,7 +31,12 @@ def expand(terms: Terms, solution: Solution) -> Expansion:
     b = solution.certificate.intercepts
     intercept = float(b.mean()) if len(b) else 0.0
     if len(b) == 2 and terms.copies == 1:
-        margin = 0.5 * float(b[1] - b[0])
         with np.errstate(divide="ignore", invalid="ignore"):
-            coef, intercept = coef / margin, float(np.divide(intercept, margin))
+            coef, intercept = coef / margin(solution), float(intercept / margin(solution))
     return Expansion(coef, intercept)
+
+
+def margin(solution: Solution) -> np.float64:
+    """The margin rho of a nu-classification."""
+    b = solution.certificate.intercepts
+    return np.float64(0.5 * (b[1] - b[0]))

@@ -2,7 +2,6 @@ r"""From the parameters `kernel`, `gamma`, `degree` and `coef0` to a kernel and 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,6 @@ from maxmargin.problems import Terms
 from maxmargin.rows import Rows
 from maxmargin.rows.computed import ComputedRows
 from maxmargin.rows.precomputed import PrecomputedRows
-from maxmargin.rows.subset import SubsetRows
 
 # A sparse matrix whose dense copy is at most this many bytes is computed with as that copy: the same kernel values to
 # the last bit as from dense data, and faster.
@@ -147,11 +145,11 @@ def make_rows(choice: KernelChoice, data: TrainingSet, precision: str, budget: f
     A function is called once with all examples, as scikit-learn does, when its matrix fits the budget in bytes.
     """
     if choice.kernel is None:
-        return _subset(PrecomputedRows(np.asarray(data.X, dtype=precision)), data)
+        return _subset(PrecomputedRows(data.X, precision), data)
     if isinstance(choice.kernel, Callable):
         if np.dtype(precision).itemsize * data.n_rows**2 > budget:
             return _subset(ComputedRows(choice.kernel, data.X, precision), data)
-        return _subset(PrecomputedRows(_whole_matrix(choice.kernel, data).astype(precision)), data)
+        return _subset(PrecomputedRows(_whole_matrix(choice.kernel, data), precision), data)
     return ComputedRows(choice.kernel, computed_with(kept_rows(data)), precision)
 
 
@@ -162,7 +160,7 @@ def computed_with(X: Any) -> Any:
 
 
 def _subset(rows: Rows, data: TrainingSet) -> Rows:
-    return rows if data.complete else SubsetRows(rows, data.kept)
+    return rows if data.complete else rows.part(data.kept)
 
 
 def _whole_matrix(kernel: Callable, data: TrainingSet) -> Floats:
@@ -186,10 +184,3 @@ def function_values(kernel: Callable, X: Any, Z: Any) -> Floats:
         i, j = np.argwhere(~np.isfinite(K))[0]
         raise ValueError(f"The kernel function returned {K[i, j]} for the examples {i} and {j}, but kernel values must be finite.")
     return K
-
-
-def budget(cache_size: float | str) -> float:
-    """The bytes that cache_size stands for; "auto" is a quarter of the memory that is free now."""
-    if isinstance(cache_size, str):
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 4
-    return cache_size * 2**20

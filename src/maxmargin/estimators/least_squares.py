@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 class LSSVC(KernelClassifier):
     r"""Least squares support vector classification.
 
-    For two classes, with y_i = +1 for ``classes_[1]`` and -1 for ``classes_[0]``,
+    For two classes, with y_i = +1 and -1,
 
     .. math:: \min_{f, b}\; \tfrac12 \|f\|^2 + \tfrac12 C \sum_i w_i (y_i - f(x_i) - b)^2.
 

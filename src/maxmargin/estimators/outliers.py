@@ -18,6 +18,8 @@ from maxmargin.losses import OneClass
 
 Floats = NDArray[np.float64]
 
+ROUNDING = 1e-10
+
 
 @documented
 class OneClassSVM(OutlierMixin, SingleMachine):
@@ -107,6 +109,8 @@ class OneClassSVM(OutlierMixin, SingleMachine):
     def decision_function(self, X: Any) -> Floats:
         """Decision values, negative for outliers.
 
+        At the support vectors of the level itself f(x) is rho up to rounding: differences below 1e-10 of rho are 0.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_training_samples)
@@ -117,7 +121,9 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         decisions : ndarray of shape (n_samples,)
             f(x) - rho.
         """
-        return self._decision_values(X)[:, 0]
+        decisions = self._decision_values(X)[:, 0]
+        decisions[np.abs(decisions) <= ROUNDING * abs(self._intercept_[0])] = 0.0
+        return decisions
 
     def score_samples(self, X: Any) -> Floats:
         """Scores of which `offset_` is the level.
@@ -145,6 +151,6 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            +1 for inliers, -1 for outliers.
+            +1 for inliers, the level included, -1 for outliers.
         """
-        return np.where(self.decision_function(X) > 0, 1, -1).astype(np.intp)
+        return np.where(self.decision_function(X) >= 0, 1, -1).astype(np.intp)

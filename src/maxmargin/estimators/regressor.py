@@ -30,10 +30,7 @@ class SingleMachine(KernelMachine):
         coef, intercept = self._expand(parts, solutions)[0]
         support = np.flatnonzero(coef)
         self._n_support = np.array([len(support)], dtype=np.int32)
-        self._store_support(data, support, coef[None, :])
-        self._dual_coef_ = self.dual_coef_
-        self.intercept_ = np.array([intercept])
-        self._intercept_ = self.intercept_.copy()
+        self._store_support(data, support, coef[None, :], np.array([intercept]))
         self._store_solutions(solutions)
         self.n_iter_ = int(solutions[0].n_iter)
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from maxmargin._native import core
-from maxmargin.kernels.kernel import Floats, Kernel, count
+from maxmargin.kernels.kernel import Floats, Kernel
 
 # As in core/vector_table.hpp.
 PAIRINGS = ("dot", "absolute", "chi_squared", "minimum")
@@ -36,17 +36,19 @@ class NativeKernel(Kernel):
 
     def source(self, X: Any, precision: str, threads: int) -> Any:
         self.check(X)
-        kind = core.Engine32 if precision == "float32" else core.Engine64
-        spec = core.KernelSpec(PAIRINGS.index(self.pairing), SHAPES.index(self.shape), *self.parameters())
-        return kind(native_data(X), spec, self._centre(X, precision), threads)
+        return self._engine(native_data(X), self._centre(X, precision), precision, threads)
 
     def block(self, X: Any, Z: Any, precision: str = "float64", threads: int = 1) -> NDArray:
         """k(x, z) for every x of X and z of Z, shape (len(X), len(Z))."""
-        columns = self.source(Z, precision, threads)
-        out = np.empty((count(X), core.padded(columns.size)), precision)
         self.check(X)
-        columns.block(native_data(X), 0, count(X), out)
-        return out[:, : columns.size]
+        self.check(Z)
+        x, z = native_data(X), native_data(Z)
+        if x.columns != z.columns:
+            raise ValueError(f"X has {x.columns} features, but Z has {z.columns}: they must be the same.")
+        columns = self._engine(z, self._centre(Z, precision), precision, threads)
+        out = np.empty((x.rows, core.padded(z.rows)), precision)
+        columns.block(x, 0, x.rows, out)
+        return out[:, : z.rows]
 
     def cost(self, X: Any) -> float:
         if sp.issparse(X):
@@ -55,6 +57,11 @@ class NativeKernel(Kernel):
 
     def diag(self, X: Any) -> Floats:
         return self.source(X, "float64", 1).diagonal()
+
+    def _engine(self, data: Any, centre: Floats, precision: str, threads: int) -> Any:
+        kind = core.Engine32 if precision == "float32" else core.Engine64
+        spec = core.KernelSpec(PAIRINGS.index(self.pairing), SHAPES.index(self.shape), *self.parameters())
+        return kind(data, spec, centre, threads)
 
     def _centre(self, X: Any, precision: str) -> Floats:
         """What is taken off every example, so that float32 distances keep their digits; in float64 nothing."""
@@ -69,6 +76,9 @@ def native_data(X: Any) -> Any:
     """X as the native code reads it: the caller's own arrays wherever their number types allow."""
     if sp.issparse(X):
         X = X.tocsr()
+        if not X.has_canonical_format:  # indices must rise: dense and sparse examples are summed in one order
+            X = X.copy()
+            X.sum_duplicates()
         indices, indptr = X.indices, X.indptr
         if indices.dtype != indptr.dtype:
             indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
@@ -78,7 +88,8 @@ def native_data(X: Any) -> Any:
 
 def _readable(values: NDArray) -> NDArray:
     simple = values.dtype.kind in "biuf" and values.dtype.isnative and values.dtype not in (np.float16, np.longdouble)
-    return values if simple else values.astype(np.float64)
+    whole = values.flags.aligned and not any(stride % values.itemsize for stride in values.strides)
+    return values if simple and whole else values.astype(np.float64)
 
 
 def refuse_negative(X: Any, name: str) -> None:

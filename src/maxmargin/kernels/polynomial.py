@@ -26,4 +26,4 @@ class Polynomial(NativeKernel):
         natural_degree(self.degree)
 
     def parameters(self) -> tuple[float, float, int]:
-        return self.gamma, self.coef0, self.degree
+        return self.gamma, self.coef0, int(self.degree)

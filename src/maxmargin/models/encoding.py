@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 PACKAGE = __name__.split(".")[0]
-_ROOMS = ("kernels", "losses", "problems", "solvers", "reductions")
+_ROOMS = {"kernels": "kernels", "problems": "problems", "solvers": "solvers.loop"}
 _SPARSE = {
     "csr_matrix": sp.csr_matrix,
     "csr_array": sp.csr_array,
@@ -138,7 +138,7 @@ class Decoder:
             return [self.decode(item) for item in node]
         if not isinstance(node, dict):
             return node
-        kind = next(iter(node))
+        kind = next(iter(node), None)
         if kind not in ("float", "array", "scalar", "objects", "sparse", "tuple", "dict", "enum", "class", "estimator"):
             raise ValueError(f"a value of the unknown kind {kind!r}")
         return getattr(self, f"_{kind}")(node)
@@ -169,13 +169,10 @@ class Decoder:
         return {self.decode(key): self.decode(value) for key, value in node["dict"]}
 
     def _enum(self, node: dict[str, Any]) -> enum.Enum:
-        return _class_of_package(node["enum"], enum.Enum)(node["value"])
+        return _class_of_package(node["enum"])(node["value"])
 
     def _class(self, node: dict[str, Any]) -> Any:
-        kind: Any = _class_of_package(node["class"], object)
-        if not dataclasses.is_dataclass(kind):
-            raise ValueError(f"{node['class']} is no dataclass")
-        return kind(**{key: self.decode(value) for key, value in node["fields"].items()})
+        return _class_of_package(node["class"])(**{key: self.decode(value) for key, value in node["fields"].items()})
 
     def _estimator(self, node: dict[str, Any]) -> Any:
         estimators = import_module(f"{PACKAGE}.estimators")
@@ -187,13 +184,13 @@ class Decoder:
         return model
 
 
-def _class_of_package(name: str, base: type) -> Any:
-    """The class ``name`` of this package, which must be a public name of one of its rooms."""
+def _class_of_package(name: str) -> Any:
+    """The dataclass or enumeration ``name`` of this package, from one of the modules that hold such data."""
     room, _, public = name.partition(".")
-    if room not in _ROOMS:
-        raise ValueError(f"the class {name!r}, which no model file holds")
-    module = import_module(f"{PACKAGE}.{room}")
-    kind = getattr(module, public, None) if public in module.__all__ else None
-    if not isinstance(kind, type) or not issubclass(kind, base):
+    kind = None
+    if room in _ROOMS and public.isidentifier() and not public.startswith("_"):
+        kind = getattr(import_module(f"{PACKAGE}.{_ROOMS[room]}"), public, None)
+    data = isinstance(kind, type) and (dataclasses.is_dataclass(kind) or issubclass(kind, enum.Enum))
+    if not data or not kind.__module__.startswith(f"{PACKAGE}."):
         raise ValueError(f"the class {name!r}, which this {PACKAGE} does not have")
     return kind

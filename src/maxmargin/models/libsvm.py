@@ -87,7 +87,7 @@ def from_estimator(model: Any) -> LibsvmModel:
     n_sv: tuple[int, ...] = ()
     if svm_type in ("c_svc", "nu_svc"):
         label, n_sv = _labels(model.classes_), tuple(np.asarray(model.n_support_).tolist())
-        if len(rho) != len(label) * (len(label) - 1) // 2:
+        if len(coef) != len(label) - 1:
             raise ValueError("LIBSVM decides between pairs of classes, and this model decides one-vs-rest")
         if len(label) == 2:  # a positive value is for the second class here, for the first in LIBSVM
             coef, rho = -coef, -rho

@@ -69,7 +69,7 @@ def certificate(terms: Terms, beta: ArrayLike, f: ArrayLike, radius: float = 0.0
     if radius > 0:
         brackets = np.maximum(brackets, _brackets(terms, beta, t + radius))
     linear = terms.p * beta + 0.5 * terms.d * beta**2 + terms.e * np.abs(beta)
-    dual = -0.5 * float(fold(terms, beta) @ f) - float(linear.sum())
+    dual = -0.5 * float(np.sum(fold(terms, beta) * f)) - float(linear.sum())
     gap = float(brackets.sum())
     primal = dual + gap
     return Certificate(primal, dual, _relative(gap, primal, dual), violation(terms, beta, f), intercepts)

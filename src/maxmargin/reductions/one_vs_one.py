@@ -1,8 +1,7 @@
 r"""One problem for each pair of classes, in LIBSVM's order, signs and layout.
 
 The problem of the pair (i, j), i < j, has class i on its positive side. Its coefficients go to the column of their
-support vector: for a vector of class i to row j - 1 of `dual_coef_`, for a vector of class j to row i.
-With two classes the one problem has class 1 on its positive side, as scikit-learn has it.
+support vector: for a vector of class i to row j - 1 of the layout, for a vector of class j to row i.
 """
 
 from __future__ import annotations
@@ -24,9 +23,6 @@ class OneVsOne:
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         """The classes (positive side, negative side) of each task."""
-        if self.n_classes == 2:
-            yield 1, 0
-            return
         for i in range(self.n_classes):
             for j in range(i + 1, self.n_classes):
                 yield i, j
@@ -40,10 +36,10 @@ class OneVsOne:
         return tasks
 
     def layout(self, codes: Codes, tasks: Sequence[Task], coefficients: Sequence[Floats]) -> Floats:
-        """Rows of `dual_coef_`, shape (n_classes - 1, n)."""
+        """Shape (n_classes - 1, n)."""
         layout = np.zeros((self.n_classes - 1, len(codes)))
         for (i, j), task, beta in zip(self.pairs(), tasks, coefficients, strict=True):
-            row = np.where(codes[task.ids] == i, *self._rows(i, j))
+            row = np.where(codes[task.ids] == i, j - 1, i)
             layout[row, task.ids] = beta
         return layout
 
@@ -53,8 +49,7 @@ class OneVsOne:
         parts = [K[:, e - c : e] @ layout[:, e - c : e].T for e, c in zip(ends, n_support, strict=True)]
         columns = []
         for i, j in self.pairs():
-            row_i, row_j = self._rows(i, j)
-            columns.append(parts[i][:, row_i] + parts[j][:, row_j])
+            columns.append(parts[i][:, j - 1] + parts[j][:, i])
         return np.stack(columns, axis=1)
 
     def coefficients(self, layout: Floats, n_support: NDArray) -> Floats:
@@ -62,7 +57,7 @@ class OneVsOne:
         codes = np.repeat(np.arange(self.n_classes), n_support)
         out = np.zeros((self.n_classes * (self.n_classes - 1) // 2, layout.shape[1]))
         for row, (i, j) in zip(out, self.pairs(), strict=True):
-            for c, source in zip((i, j), self._rows(i, j), strict=True):
+            for c, source in ((i, j - 1), (j, i)):
                 row[codes == c] = layout[source, codes == c]
         return out
 
@@ -70,9 +65,8 @@ class OneVsOne:
         """Most votes; the first of the tied classes. As in LIBSVM a decision value of 0 counts for the later class."""
         votes = np.zeros((len(decisions), self.n_classes), dtype=np.intp)
         for dec, (i, j) in zip(decisions.T, self.pairs(), strict=True):
-            won = dec > 0 if i < j else dec >= 0
-            votes[:, i] += won
-            votes[:, j] += ~won
+            votes[:, i] += dec > 0
+            votes[:, j] += dec <= 0
         return np.argmax(votes, axis=1)
 
     def scores(self, decisions: Floats) -> Floats:
@@ -109,7 +103,3 @@ class OneVsOne:
         right[:, k] = 1.0
         p = np.maximum(np.linalg.solve(system, right)[:, :k, 0], 0.0)
         return p / p.sum(axis=1, keepdims=True)
-
-    def _rows(self, i: int, j: int) -> tuple[int, int]:
-        """The rows of `dual_coef_` with the coefficients of the pair's first and second class."""
-        return (j - 1 if j > i else j, i if j > i else i - 1)

@@ -23,7 +23,7 @@ class OneVsRest:
         return [Task(ids, np.where(codes == c, 1.0, -1.0)) for c in range(self.n_classes)]
 
     def layout(self, codes: Codes, tasks: Sequence[Task], coefficients: Sequence[Floats]) -> Floats:
-        """Rows of `dual_coef_`, shape (n_classes, n)."""
+        """Shape (n_classes, n)."""
         return np.stack(coefficients)
 
     def decide(self, K: NDArray, layout: Floats, n_support: NDArray) -> Floats:

@@ -44,7 +44,7 @@ class Reduction(Protocol):
         """The binary problems."""
 
     def layout(self, codes: Codes, tasks: Sequence[Task], coefficients: Sequence[Floats]) -> Floats:
-        """The tasks' coefficients as the rows of `dual_coef_`, one column for each training row."""
+        """The tasks' coefficients in the rows of one array, one column for each training row."""
 
     def decide(self, K: NDArray, layout: Floats, n_support: NDArray) -> Floats:
         """Decision values without intercepts, (n, tasks), from the rows K of kernel values against the support vectors."""

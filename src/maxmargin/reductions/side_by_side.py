@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 from maxmargin.problems import DualProblem, Terms
 from maxmargin.rows import Rows
 from maxmargin.rows.precomputed import PrecomputedRows
-from maxmargin.rows.subset import SubsetRows
 from maxmargin.solvers.loop import Limits, Solution
+from maxmargin.threads import threads
 
 Solver = Callable[..., Solution]
 
@@ -39,17 +38,7 @@ class Part:
 
     def problem(self, rows: Rows) -> DualProblem:
         """The problem over its own rows of K."""
-        return DualProblem(rows if len(self.ids) == rows.n else SubsetRows(rows, self.ids), self.terms)
-
-
-def threads(n_jobs: int | None) -> int:
-    """Number of threads: all cores for None, counted from the last core for negative numbers as joblib does."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if n_jobs is None:
-        return cores
-    if n_jobs == 0:
-        raise ValueError("n_jobs is 0, but it must be a positive number of threads, or negative to count from all cores.")
-    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+        return DualProblem(rows if len(self.ids) == rows.n else rows.part(self.ids), self.terms)
 
 
 def shared_rows(rows: Rows, parts: Sequence[Part], budget: float) -> Rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 import threading
@@ -85,7 +86,7 @@ def describe(state: Any) -> str:
     parts = [
         f"{state.iteration:,} iterations",
         f"violation {state.violation:.1e}",
-        f"gap {state.gap:.1e}",
+        "gap -" if math.isnan(state.gap) else f"gap {state.gap:.1e}",  # unknown while variables are shrunk
         f"active {state.active:,}",
         f"rows {state.rows_computed:,}",
         f"cache hits {100 * state.cache_hits / asked if asked else 0:.0f}%",

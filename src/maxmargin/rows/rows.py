@@ -43,7 +43,10 @@ class Rows(ABC):
         """Rows `ids` of K, all columns or those asked for."""
         wanted = np.ascontiguousarray(ids, dtype=np.int64)
         out = np.empty((len(wanted), core.padded(self.n)), self.precision)
-        self.source(n_jobs).rows(wanted, out)
+        source = self.source(n_jobs)
+        step = max(1, BLOCK_BYTES // (8 * out.shape[1]))
+        for first in range(0, len(wanted), step):  # Ctrl-C comes through between the blocks
+            source.rows(wanted[first : first + step], out[first : first + step])
         values = out[:, : self.n]
         return values if columns is None else values[:, np.asarray(columns)]
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from maxmargin.problems import DualProblem, Terms, fold, violation
 
@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 SMALL = 1000  # examples up to which problems are finished exactly
 ROUNDS = 200
 EXACT = 1e-13  # violation, in the scale of the gradient, that rounding leaves
+NEARLY_SINGULAR = 1e-5  # ratio of Cholesky's pivots, whose square is about that of the eigenvalues
+FLAT = 1e-12  # share of the largest curvature, or of the gradient, that is rounding
 
 
 def finish(problem: DualProblem, beta: Floats, f: Floats) -> tuple[Floats, Floats]:
@@ -143,17 +145,36 @@ class _Walk:
 
 
 def _solve(H: Floats, E: Floats, gradient: Floats) -> tuple[Floats, Floats]:
-    """The step and the multipliers of the bordered system; of smallest norm where it is singular."""
-    k = E.shape[1]
+    """The step and the multipliers of the bordered system; the sums of the step are 0 to rounding."""
+    share = E / E.sum(axis=0)  # share.T averages over each group
+    step = _regular_step(H, E, gradient)
+    if step is None:
+        step = _singular_step(H, E, share, gradient)
+    step -= E @ (share.T @ step)
+    return step, -(share.T @ (gradient + H @ step))
+
+
+def _regular_step(H: Floats, E: Floats, gradient: Floats) -> Floats | None:
+    """The step by Cholesky's factors; None where H is too near to singular for them."""
     try:
         factor = cho_factor(H, check_finite=False)
-        inner = cho_solve(factor, np.column_stack([gradient, E]), check_finite=False)
-        multiplier = np.linalg.solve(E.T @ inner[:, 1:], -E.T @ inner[:, 0]) if k else np.empty(0)
-        step = -inner[:, 0] - inner[:, 1:] @ multiplier
-        if np.isfinite(step).all():
-            return step, multiplier
-    except (LinAlgError, np.linalg.LinAlgError):
-        pass  # singular: the least-squares solution below
-    bordered = np.block([[H, E], [E.T, np.zeros((k, k))]])
-    solution = lstsq(bordered, np.concatenate([-gradient, np.zeros(k)]), lapack_driver="gelsd")[0]
-    return solution[: len(H)], solution[len(H) :]
+    except LinAlgError:
+        return None
+    pivots = np.diagonal(factor[0])
+    if pivots.min() < NEARLY_SINGULAR * pivots.max():
+        return None
+    inner = cho_solve(factor, np.column_stack([gradient, E]), check_finite=False)
+    multiplier = np.linalg.solve(E.T @ inner[:, 1:], -E.T @ inner[:, 0]) if E.shape[1] else np.empty(0)
+    return -inner[:, 0] - inner[:, 1:] @ multiplier
+
+
+def _singular_step(H: Floats, E: Floats, share: Floats, gradient: Floats) -> Floats:
+    """The least step to a minimiser under the sums; where Q falls without end, a step far down such a direction."""
+    slope = gradient - E @ (share.T @ gradient)
+    half = H - E @ (share.T @ H)
+    curvature, axes = eigh(half - (half @ share) @ E.T, check_finite=False)
+    along = axes.T @ slope
+    flat = curvature <= FLAT * max(curvature[-1], 0.0)
+    along[flat & (np.abs(along) <= FLAT * np.abs(gradient).max())] = 0.0
+    least = FLAT * max(curvature[-1], FLAT)
+    return -(axes @ (along / np.where(flat, least, curvature)))

@@ -74,7 +74,7 @@ class Limits:
 class State:
     """Where a solver stands.
 
-    `gap` is NaN while removed variables make it unknown.
+    `gap` is NaN while removed variables make it unknown, and where it would take too long to measure.
     """
 
     time: float
@@ -127,6 +127,7 @@ class Watch:
         self.limits = limits
         self.began = time.perf_counter()
         self.states: list[State] = []
+        self._next_measure = 0.0
 
     @property
     def seconds(self) -> float:
@@ -134,8 +135,10 @@ class Watch:
         return time.perf_counter() - self.began
 
     def slice(self) -> float:
-        """Seconds that native code may take before the next look."""
-        return max(0.0, min(SLICE_SECONDS, (self.limits.max_time or math.inf) - self.seconds))
+        """Seconds that native code may take before the next look, however often it comes back for something else."""
+        last = self.states[-1].time if self.states else 0.0
+        end = math.inf if self.limits.max_time is None else self.limits.max_time
+        return max(0.0, min(last + SLICE_SECONDS, end) - self.seconds)
 
     def iterations_left(self, done: int) -> int:
         """Iterations that the limit leaves."""
@@ -149,6 +152,15 @@ class Watch:
         if self.limits.max_time is not None and state.time >= self.limits.max_time:
             return Status.MAX_TIME
         return None
+
+    def sparingly(self, measure: Callable[[], float]) -> float:
+        """What `measure` says, or NaN where asking again would take more than 2 % of the time."""
+        began = self.seconds
+        if began < self._next_measure:
+            return math.nan
+        value = measure()
+        self._next_measure = self.seconds + 50 * (self.seconds - began)
+        return value
 
     def trace(self) -> dict[str, NDArray]:
         """The recorded states as arrays."""

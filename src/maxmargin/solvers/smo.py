@@ -31,7 +31,7 @@ from maxmargin._native import core
 from maxmargin.problems import Certificate, DualProblem, Terms, certificate, certify, feasible_start, fold, project
 from maxmargin.rows import Rows
 from maxmargin.solvers.finish import SMALL, finish
-from maxmargin.solvers.loop import Limits, Solution, State, Status, Watch
+from maxmargin.solvers.loop import SLICE_SECONDS, Limits, Solution, State, Status, Watch
 from maxmargin.solvers.memory import cache_bytes
 
 Floats = NDArray[np.float64]
@@ -43,6 +43,7 @@ SHRINKING = {False: 0, "bounds": 1, "history": 2}
 ETA = 1e-8  # of HMG
 HISTORY = 100  # steps for which a multiplier must hold its variable at a bound
 SHRINK_INTERVAL = 1000  # most steps between two looks at what may be removed
+STEPS_A_CLOCK = 16  # steps between two looks at the clock, as in core/pair_solver.cpp
 UNSHRINK_AT = 10.0  # times the tolerance: all variables come back for the last steps
 FLOAT32_ROUNDING = 2.0**-24
 DEAR_ENTRY = 100  # multiplications for a kernel value from which HMG's fewer rows outweigh its more steps
@@ -127,9 +128,9 @@ def solve(
     budget = cache_bytes(cache_size)
     beta = feasible_start(problem.terms) if start is None else project(problem.terms, start)
     pairs = _native_solver(problem, beta, options, budget, n_jobs)
+    _rebuild(pairs)
     status = _run(pairs, problem, watch, options)
-    if pairs.active < pairs.size:
-        pairs.unshrink()
+    _unshrink(pairs)
     beta = pairs.beta()
     f = _decision_values(problem.terms, beta, pairs.gradient())
     if status is Status.CONVERGED and problem.terms.n <= SMALL:
@@ -150,12 +151,13 @@ def _run(pairs: Any, problem: DualProblem, watch: Watch, options: Options) -> St
     interval = _shrink_interval(options.shrinking, pairs.size)
     while True:
         left = watch.iterations_left(pairs.steps)
+        whole = pairs.active == pairs.size
         pause = Pause(pairs.run(left, watch.slice(), goal, interval))
         if pause is Pause.SHRINK_DUE:
             pairs.shrink(SHRINKING[options.shrinking], HISTORY)
             continue
         if pause in (Pause.CONVERGED, Pause.STALLED) and pairs.active < pairs.size:
-            pairs.unshrink()
+            _unshrink(pairs)
             goal = tol
             if pairs.violation > tol:
                 continue
@@ -174,9 +176,23 @@ def _run(pairs: Any, problem: DualProblem, watch: Watch, options: Options) -> St
             return Status.STALLED
         if pause is Pause.STEPS:
             return Status.MAX_ITER
-        stop = watch.look(_state(watch, pairs, pairs.violation, _known_gap(pairs, problem.terms)))
+        gap = watch.sparingly(lambda: _current_certificate(pairs, problem.terms).gap) if whole else float("nan")
+        stop = watch.look(_state(watch, pairs, pairs.violation, gap))
         if stop is not None:
             return stop
+
+
+def _unshrink(pairs: Any) -> None:
+    """All variables again, with their gradients."""
+    if pairs.active < pairs.size:
+        pairs.unshrink()
+        _rebuild(pairs)
+
+
+def _rebuild(pairs: Any) -> None:
+    """Gradients of a warm start or of returning variables, in slices that let Ctrl-C through."""
+    while not pairs.rebuild(SLICE_SECONDS):
+        pass
 
 
 def choose_selection(rows: Rows, share: float) -> str:
@@ -211,7 +227,7 @@ def _native_solver(problem: DualProblem, beta: Floats, options: Options, budget:
 def _shrink_interval(shrinking: Shrinking, n: int) -> int:
     if shrinking == "history":
         return HISTORY // 4
-    return min(n, SHRINK_INTERVAL) if shrinking else 0
+    return min(max(n, STEPS_A_CLOCK), SHRINK_INTERVAL) if shrinking else 0
 
 
 def _decision_values(terms: Terms, beta: Floats, gradient: Floats) -> Floats:
@@ -229,10 +245,6 @@ def _gap_reached(pairs: Any, problem: DualProblem, limits: Limits) -> bool:
 def _current_certificate(pairs: Any, terms: Terms) -> Certificate:
     beta = pairs.beta()
     return certificate(terms, beta, _decision_values(terms, beta, pairs.gradient()))
-
-
-def _known_gap(pairs: Any, terms: Terms) -> float:
-    return _current_certificate(pairs, terms).gap if pairs.active == pairs.size else float("nan")
 
 
 def _rounding(rows: Rows, beta: Floats, pairs: Any) -> float:

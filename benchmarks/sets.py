@@ -1,0 +1,30 @@
+"""The training problems of the benchmarks, from the folder that MAXMARGIN_DATA names."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def problem(name: str) -> Any:
+    """A problem of the data folder's loader: X, y, C, gamma, and what the texts print about it."""
+    folder = Path(os.environ.get("MAXMARGIN_DATA", "../shared/data"))
+    if not (folder / "load.py").exists():
+        sys.exit(f"{folder} holds no load.py: set MAXMARGIN_DATA to the folder of the data sets.")
+    spec = importlib.util.spec_from_file_location("load", folder / "load.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["load"] = module
+    spec.loader.exec_module(module)
+    return module.problem(name)
+
+
+def machine() -> str:
+    """What this was measured on."""
+    from maxmargin._native import core
+
+    model = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    return f"{os.cpu_count()} x {model[0].split(':')[1].strip() if model else 'unknown'}, vector code {core.isa()}"

@@ -1,0 +1,203 @@
+"""The command as a process: how fast it answers, how it ends, what it leaves behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import maxmargin
+from maxmargin.cli import main
+from maxmargin.data import examples, libsvm
+
+TRAIN = str(examples.spirals("train"))
+# The package that is tested, wherever the process runs.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(maxmargin.__file__).parents[1])}
+COMMAND = [sys.executable, "-m", "maxmargin.cli"]
+
+FIRST_LINE = """
+import sys
+class Recorder:
+    heavy = None
+    def write(self, text):
+        if Recorder.heavy is None:
+            Recorder.heavy = sorted({"numpy", "scipy", "sklearn"} & set(sys.modules))
+    def flush(self): pass
+real, sys.stdout, sys.stderr = sys.stdout, Recorder(), Recorder()
+from maxmargin.cli import main
+main(sys.argv[1:])
+real.write(repr(Recorder.heavy))
+"""
+
+LIMITED = """
+import resource, sys
+from maxmargin.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("words", [["--help"], ["train", "--help"], ["train", "no-such-file"], ["--version"]], ids=str)
+def test_the_first_line_waits_for_no_heavy_import(words: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", FIRST_LINE, *words], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]"
+
+
+@contextmanager
+def waiting_for_data(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A training that has said its first line and waits for its standard input."""
+    command = [*COMMAND, "train", "-", "model"]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, cwd=folder, env=ENVIRONMENT, **pipes) as process:
+        yield process
+        process.kill()
+
+
+def test_the_first_line_comes_at_once(tmp_path: Path) -> None:
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        with waiting_for_data(tmp_path) as process:
+            assert process.stderr is not None
+            assert process.stderr.readline() == "maxmargin train: reading -\n"
+            times.append(time.perf_counter() - began)
+    assert min(times) < 0.5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_signals_end_with_one_word(number: int, code: int, word: str, tmp_path: Path) -> None:
+    with waiting_for_data(tmp_path) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        process.send_signal(number)
+        assert process.wait(timeout=20) == code
+        assert process.stderr.read() == f"maxmargin train: {word}\n"
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX terminals and signals")
+def test_ctrl_c_stops_a_fit_whose_progress_a_terminal_shows(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(3000, 20)).round(2), random.choice([-1.0, 1.0], 3000)
+    libsvm.write(tmp_path / "hard", X, y)  # labels of chance, a hard margin: this takes minutes
+    master, slave = os.openpty()
+    command = [*COMMAND, "train", "-c", "1e8", "-g", "0.001", "-e", "1e-10", "hard", "model"]
+    with subprocess.Popen(command, stderr=slave, stdout=slave, cwd=tmp_path, env=ENVIRONMENT) as process:
+        os.close(slave)
+        shown = b""
+        while b" iterations, violation" not in shown:
+            shown += os.read(master, 4096); print(shown)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+    end = os.read(master, 65536)
+    os.close(master)
+    assert b"\r" in shown
+    assert end.endswith(b" \rmaxmargin train: interrupted\r\n")
+    assert os.listdir(tmp_path) == ["hard"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
+def test_a_full_disk_while_saving(tmp_path: Path) -> None:
+    (tmp_path / "model").write_bytes(b"old")
+    command = [sys.executable, "-c", LIMITED, "train", "-q", TRAIN, "model"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=ENVIRONMENT)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "maxmargin train: model: File too large\n")
+    assert (tmp_path / "model").read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["model"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    line = f"{sys.executable} -m maxmargin.cli scale {TRAIN} | head -n 1"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path, env=ENVIRONMENT)
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
+
+
+BAD = [
+    ("train missing", 1, "missing: No such file or directory"),
+    ("train . model", 1, ".: Is a directory"),
+    ("train empty model", 1, "empty"),
+    ("train malformed model", 1, "malformed, line 2"),
+    ("train one-class model", 1, "number of classes has to be greater than one"),
+    (f"train {TRAIN} no/such/folder/model", 1, "no/such/folder/model: its folder does not exist"),
+    (f"train {TRAIN} .", 1, ".: it is a folder, so no file can be written there"),
+    (f"train -c 0 {TRAIN} model", 1, "'C' parameter"),
+    (f"train -s 1 -n 1.5 {TRAIN} model", 1, "'nu' parameter"),
+    (f"train -s nu-svr --loss huber {TRAIN} model", 2, "--loss huber is not a loss of nu-svr"),
+    (f"train -s 3 -b 1 {TRAIN} model", 2, "--probability is not for epsilon-svr"),
+    (f"train -s 3 -w1 2 {TRAIN} model", 2, "--class-weight is not for epsilon-svr"),
+    ("train -", 2, "data from standard input need a name for the model file"),
+    (f"predict {TRAIN} {TRAIN}", 1, "is no model that can be read"),
+    (f"predict {TRAIN} cut", 1, "cut is cut short"),
+    ("scale -l 1 -u -1 " + TRAIN, 1, "the lower limit 1 must be below the upper limit -1"),
+    (f"scale -r malformed {TRAIN}", 1, "malformed is no file of ranges"),
+    ("info missing", 1, "missing: No such file or directory"),
+    (f"convert --format libsvm {TRAIN} out", 2, "--format is for models"),
+    (f"convert {TRAIN} no/such/folder/out.npz", 1, "no/such/folder/out.npz: No such file or directory"),
+]
+
+
+@pytest.mark.parametrize(("line", "code", "sentence"), BAD, ids=[line.replace(TRAIN, "DATA") for line, _, _ in BAD])
+def test_bad_input_is_one_sentence(
+    line: str,
+    code: int,
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty").touch()
+    Path("malformed").write_text("1 1:0.5\n1 1:0.5 2:x\n")
+    Path("one-class").write_text("1 1:0.5\n1 1:0.7\n")
+    Path("cut").write_bytes(b"maxmargin model\n" + bytes(10))
+    before = sorted(os.listdir())
+    command, *words = line.split()
+    assert main([command, *(["-q"] if command in ("train", "predict", "convert") else []), *words]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"maxmargin {command}: ")
+    assert err.count("\n") == 1
+    assert sentence in err
+    assert sorted(os.listdir()) == before
+
+
+def test_a_fit_that_did_not_converge_is_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "--max-iter", "2", TRAIN, "model"]) == 3
+    out, err = capsys.readouterr()
+    assert "max_iter after 2 iterations" in out
+    assert "maxmargin: warning: Solver terminated early (max_iter=2)." in err
+    assert main(["predict", "-q", TRAIN, "model"]) == 0
+
+
+def test_progress_is_shown_when_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("maxmargin.report.progress.PLAIN_INTERVAL", 0.0)
+    assert main(["train", "--progress", TRAIN, "model"]) == 0
+    _, *lines = capsys.readouterr().err.splitlines()
+    assert lines
+    for word in ("iterations, violation", "gap", "active", "rows", "cache hits", " s"):
+        assert all(word in line for line in lines)
+    assert main(["train", "--progress", "-q", TRAIN, "model"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"maxmargin {maxmargin.__version__}\n"
