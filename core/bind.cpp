@@ -9,6 +9,7 @@
 #include <string>
 
 #include "pair_solver.hpp"
+#include "shared_rows.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -148,6 +149,19 @@ void bind_sources(nb::module_& m, const std::string& suffix) {
             new (self) mm::Callback<T>(copied(diagonal), evaluate);
           },
           "diagonal"_a, "rows"_a);
+  using Shared = mm::SharedRows<T>;
+  nb::class_<Shared>(m, ("SharedRows" + suffix).c_str())
+      .def(nb::init<std::shared_ptr<Source>, const std::vector<std::vector<index>>&, double>(), "source"_a, "blocks"_a,
+           "budget"_a)
+      .def_prop_ro("pieces_computed", &Shared::pieces_computed)
+      .def_prop_ro("hits", &Shared::hits);
+  nb::class_<mm::SharedPart<T>, Source>(m, ("SharedPart" + suffix).c_str())
+      .def(
+          "__init__",
+          [](mm::SharedPart<T>* self, std::shared_ptr<Shared> shared, Vector<index> chosen) {
+            new (self) mm::SharedPart<T>(std::move(shared), copied(chosen));
+          },
+          "shared"_a, "chosen"_a);
   nb::class_<mm::Combined<T>, Source>(m, ("Combined" + suffix).c_str())
       .def(nb::init<std::vector<std::shared_ptr<Source>>, std::vector<double>, bool>(), "parts"_a, "weights"_a,
            "product"_a);

@@ -204,7 +204,8 @@ class NuSVC(KernelClassifier):
         parts = [Part(task.ids, self._terms(task.y, data.weights[task.ids])) for task in tasks]
         solutions, _ = self._solve(data, parts)
         self._expand(parts, solutions)  # a margin of 0 is refused here
-        return [partial(_hinge_terms, C=1.0 / margin(solution)) for solution in solutions], solutions
+        margins = [margin(part.terms, solution) for part, solution in zip(parts, solutions, strict=True)]
+        return [partial(_hinge_terms, C=1.0 / rho) for rho in margins], solutions
 
 
 def _hinge_terms(y: Floats, weights: Floats, part_of_data: bool = False, *, C: float) -> Terms:

@@ -32,11 +32,17 @@ def expand(terms: Terms, solution: Solution) -> Expansion:
     intercept = float(b.mean()) if len(b) else 0.0
     if len(b) == 2 and terms.copies == 1:
         with np.errstate(divide="ignore", invalid="ignore"):
-            coef, intercept = coef / margin(solution), float(intercept / margin(solution))
+            coef, intercept = coef / margin(terms, solution), float(intercept / margin(terms, solution))
     return Expansion(coef, intercept)
 
 
-def margin(solution: Solution) -> np.float64:
-    """The margin rho of a nu-classification."""
+def margin(terms: Terms, solution: Solution) -> np.float64:
+    r"""The margin rho of a nu-classification.
+
+    It is half the difference of the two intercepts. At the optimum the primal and the dual meet, so that
+    :math:`\rho\,\nu \sum_i w_i = \|f\|^2 + \sum_i w_i \xi_i`: where the solver stopped early, :math:`\|f\|^2` over
+    :math:`\nu \sum_i w_i` is a floor that keeps the margin positive.
+    """
     b = solution.certificate.intercepts
-    return np.float64(0.5 * (b[1] - b[0]))
+    floor = solution.f @ fold(terms, solution.beta) / np.abs(terms.sums).sum()
+    return np.float64(max(0.5 * (b[1] - b[0]), floor))

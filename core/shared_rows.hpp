@@ -1,0 +1,62 @@
+// Rows that several solvers read at the same time. The columns are divided into blocks (the classes); the piece of a row
+// in a block is computed when it is first asked for and kept while it fits the budget, least recently used out first.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "row_source.hpp"
+
+namespace mm {
+
+template <class T>
+class SharedRows {
+ public:
+  using Piece = std::shared_ptr<const std::vector<T>>;
+
+  /// blocks[b] lists the columns of block b; together they hold every column once.
+  SharedRows(std::shared_ptr<RowSource<T>> source, const std::vector<std::vector<index>>& blocks, double budget_bytes);
+
+  /// Piece of a row, entry by entry as the block lists its columns, after `skipped(block)` others. Safe from any thread.
+  Piece piece(index id, index block);
+
+  index skipped(index block) const { return start_[std::size_t(block)] % column_grain; }
+  index block_of(index column) const { return block_of_[std::size_t(column)]; }
+  index place_of(index column) const { return place_of_[std::size_t(column)]; }
+  index blocks() const { return index(start_.size()) - 1; }
+  RowSource<T>& source() { return *source_; }
+  index pieces_computed() const { return computed_; }
+  index hits() const { return hits_; }
+
+ private:
+  struct Stored {
+    std::uint64_t key;
+    Piece piece;
+  };
+
+  std::shared_ptr<RowSource<T>> source_;
+  std::vector<index> start_, block_of_, place_of_;
+  double budget_, bytes_ = 0;
+  std::mutex guard_;
+  std::list<Stored> by_use_;  // most recent first
+  std::unordered_map<std::uint64_t, typename std::list<Stored>::iterator> at_;
+  index computed_ = 0, hits_ = 0;
+};
+
+/// The part of shared rows that one solver works on.
+template <class T>
+class SharedPart final : public RowSource<T> {
+ public:
+  SharedPart(std::shared_ptr<SharedRows<T>> shared, std::vector<index> chosen);
+  void rows(const index* ids, index count, index first, index last, T* out, index stride) override;
+  void diagonal(double* out) override;
+
+ private:
+  std::shared_ptr<SharedRows<T>> shared_;
+  std::vector<index> chosen_;
+};
+
+}  // namespace mm
