@@ -280,3 +280,38 @@ def test_compressed_text_is_trained_on(shell: Shell) -> None:
     Path("data.bz2").write_bytes(bz2.compress(Path(TRAIN).read_bytes()))
     assert shell("train -g 10 -q data.bz2") == ""
     assert shell(f"predict {TEST} data.bz2.model") == shell(f"predict {TEST}", trained(shell))
+
+
+def test_a_model_of_dense_arrays_predicts_text(shell: Shell) -> None:
+    model = SVC(gamma=10).fit(X.toarray(), Y)
+    models.save(model, "model")
+    libsvm.write("wide", sp.hstack([X_TEST, sp.csr_matrix((400, 1))]).tocsr(), Y_TEST)
+    with gzip.open("wide.gz", "wt") as file:
+        file.writelines(f"{line} 3:0\n" for line in Path("wide").read_text().splitlines())
+    correct = int(np.sum(model.predict(X_TEST.toarray()) == Y_TEST))
+    for data in (TEST, "wide", "wide.gz"):
+        assert shell.json(f"predict {data} model")["correct"] == correct
+
+
+def test_a_weight_of_a_class_without_examples_is_a_warning(shell: Shell) -> None:
+    shell(f"train -w1 2 -w7 3 {TRAIN} model")
+    assert "maxmargin: warning: the class 7 has a weight and no examples" in shell.err
+    assert models.load("model").class_weight == {1.0: 2.0}
+    shell(f"train -w7 3 -q {TRAIN} same")
+    shell(f"train -q {TRAIN} plain")
+    assert shell(f"predict {TEST} same") == shell(f"predict {TEST} plain")
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["-c 10 -g 10", "-c 10 -g 10 -w1 5 -w-1 2", "-s 1 -n 0.2 -g 10", "-s 2 -n 0.2 -g 5", "-t 3 -g 0.5 -r -0.2 -c 2"],
+)
+def test_libsvm_trains_the_same_model(options: str, shell: Shell) -> None:
+    svmutil = pytest.importorskip("libsvm.svmutil")
+    theirs = svmutil.svm_train(Y, X.toarray(), f"{options} -e 1e-6 -q")
+    svmutil.svm_save_model("theirs", theirs)
+    shell(f"train -q -e 1e-6 --tol-gap 1e-9 {options} {TRAIN} ours")
+    expected, found = (models.import_libsvm("theirs"), models.load("ours"))
+    values = expected.decision_function(X_TEST)
+    np.testing.assert_allclose(found.decision_function(X_TEST), values, rtol=1e-3, atol=1e-3 * abs(values).max())
+    assert len(found.support_) == theirs.get_nr_sv()

@@ -23,6 +23,7 @@ ESTIMATORS = [
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # some checks set max_iter
 @parametrize_with_checks(ESTIMATORS)
 def test_check(estimator, check):
     check(estimator)

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -95,6 +96,7 @@ def train(args: argparse.Namespace) -> int:
     files.check_target(args.model)
     X, y = files.read_data(args.data, zero_based=args.zero_based, precomputed=args.kernel == "precomputed")
     _check_labels(args, y)
+    _forget_unknown_weights(model, y)
     began = time.perf_counter()
     with _progress(args, model):
         model.fit(X, y)
@@ -115,6 +117,7 @@ def cross_validate(args: argparse.Namespace) -> int:
 
     model = estimator(args)
     X, y = files.read_data(args.data, zero_based=args.zero_based, precomputed=args.kernel == "precomputed")
+    _forget_unknown_weights(model, y)
     if args.cross_validation > X.shape[0]:
         raise UsageError(f"{args.cross_validation} folds are more than the {X.shape[0]} rows of {args.data}")
     classes = args.type in ("c-svc", "nu-svc")
@@ -156,6 +159,16 @@ def outcome(model: Any) -> dict[str, Any]:
         "violation": float(np.max(model.kkt_violation_)),
         "support_vectors": len(model.support_),
     }
+
+
+def _forget_unknown_weights(model: Any, y: np.ndarray) -> None:
+    """As in LIBSVM the weight of a class without examples is no error, but is spoken of."""
+    weights = getattr(model, "class_weight", None)
+    if weights is None:
+        return
+    for label in weights.keys() - set(y.tolist()):
+        warnings.warn(f"the class {label:g} has a weight and no examples", stacklevel=2)
+    model.set_params(class_weight={label: weight for label, weight in weights.items() if label in y})
 
 
 def _check_format(args: argparse.Namespace, model: Any) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin import models
 from maxmargin.cli import files
@@ -44,14 +45,19 @@ def read_model(path: str) -> Any:
 
 
 def same_width(model: Any, X: Any) -> tuple[Any, Any]:
-    """Model and sparse data with the same number of features: a feature that one of them does not name is 0 there."""
+    """Model and sparse data that fit together.
+
+    They get the same number of features, since a feature that one of them does not name is 0 there; a model that was
+    trained on a dense array gets a dense array.
+    """
     width = getattr(model, "n_features_in_", X.shape[1])
     if model.kernel == "precomputed" or isinstance(X, np.ndarray):
         return model, X
     if width < X.shape[1]:
         model.support_vectors_ = files.widened(model.support_vectors_, X.shape[1])
         model.n_features_in_ = X.shape[1]
-    return model, files.widened(X, width)
+    X = files.widened(X, width)
+    return model, X if sp.issparse(model.support_vectors_) else X.toarray()
 
 
 def _lines(args: argparse.Namespace, model: Any, X: Any, predicted: np.ndarray) -> Iterator[str]:

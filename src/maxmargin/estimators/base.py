@@ -89,8 +89,8 @@ class KernelMachine(BaseEstimator):
         check_is_fitted(self)
         if not hasattr(self, "_problems"):
             raise NotFittedError(
-                f"This {type(self).__name__} no longer holds its training rows (a pickled or saved model leaves them out):"
-                " fit it again to certify it."
+                f"This {type(self).__name__} no longer holds its training rows, which a pickled or saved model leaves"
+                " out: fit it again to certify it."
             )
         solutions = self.solution_ if isinstance(self.solution_, list) else [self.solution_]
         pairs = zip(self._problems, solutions, strict=True)
@@ -124,8 +124,8 @@ class KernelMachine(BaseEstimator):
         """For the machines whose sum constraint is their intercept."""
         if not self.fit_intercept:
             raise ValueError(
-                f"{type(self).__name__} cannot be fitted with fit_intercept=False: the sums over its dual variables, which"
-                " give nu its meaning, are its intercept."
+                f"{type(self).__name__} cannot be fitted with fit_intercept=False: the sums over its dual variables,"
+                " from which nu has its meaning, are its intercept."
             )
 
     def _solve(
@@ -160,10 +160,10 @@ class KernelMachine(BaseEstimator):
     def _solver(self) -> Callable[..., Solution]:
         if self.selection_rows != "two" and self.selection not in ("auto", "mg", "hmg"):
             raise ValueError(
-                f'selection_rows={self.selection_rows!r} is for the selections "mg" and "hmg", not for {self.selection!r}.'
+                f"selection_rows={self.selection_rows!r} is for the selections 'mg' and 'hmg', not {self.selection!r}."
             )
         solve = self.solver if callable(self.solver) else smo.solve
-        shrinking = getattr(self, "shrinking", False)  # no bounds, nothing to shrink
+        shrinking: Any = getattr(self, "shrinking", False)  # without bounds there is nothing to shrink
         shrinking = "bounds" if shrinking is True else shrinking
         return partial(solve, selection=self.selection, rows=self.selection_rows, shrinking=shrinking)
 
@@ -243,7 +243,13 @@ class KernelMachine(BaseEstimator):
         if is_function(self.kernel):
             return X
         X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True, reset=False
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            accept_large_sparse=True,
+            reset=False,
         )
         if sp.issparse(X) and not self._sparse:
             raise ValueError(f"cannot use sparse input in {type(self).__name__!r} trained on dense data")
@@ -258,7 +264,8 @@ class KernelMachine(BaseEstimator):
     def _check_columns(self, columns: int) -> None:
         if columns != self.shape_fit_[0]:
             raise ValueError(
-                f"X.shape[1] = {columns} should be equal to {self.shape_fit_[0]}, the number of samples at training time"
+                f"X.shape[1] = {columns} should be equal to {self.shape_fit_[0]},"
+                " the number of samples at training time"
             )
 
     def _decision_values(self, X: Any) -> Floats:
@@ -290,7 +297,7 @@ class KernelMachine(BaseEstimator):
         return lambda rows: self._function_values(_safe_indexing(X, np.arange(n)[rows]))
 
     def _function_values(self, X: Any) -> Floats:
-        K = kernel_choice.function_values(self.kernel_, X, self._examples)
+        K = kernel_choice.function_values(self.kernel, X, self._examples)
         self._check_columns(K.shape[1])
         if K.shape[0] != _num_samples(X):
             raise ValueError(f"The kernel function returned {K.shape[0]} rows for {_num_samples(X)} examples.")

@@ -49,8 +49,8 @@ def fit_slopes(scores: Floats, y: Floats, weights: Floats) -> tuple[float, float
 
     .. math:: \sum_i w_i \bigl[\log(1 + e^{a_i u_i}) - \tau_i a_i u_i\bigr] + \tfrac12 (a_- - a_+)^2,
 
-    a_i the slope of the side of u_i, tau_i Platt's targets (N+ + 1) / (N+ + 2) and 1 / (N- + 2), N+ and N- the weight of
-    each side. The last term is what a side without examples has to go by.
+    a_i the slope of the side of u_i, tau_i Platt's targets (N+ + 1) / (N+ + 2) and 1 / (N- + 2), N+ and N- the weight
+    of each side. The last term is what a side without examples has to go by.
 
     Parameters
     ----------

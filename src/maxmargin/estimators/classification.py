@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from maxmargin.estimators.classifier import ONE_CLASS, KernelClassifier, TermsMaker
 from maxmargin.estimators.docs import documented
 from maxmargin.estimators.expansion import margin
-from maxmargin.estimators.parameters import BOUNDED, CLASSIFIER, COMMON, NU, C, StrOptions, keep
+from maxmargin.estimators.parameters import BOUNDED, CLASSIFIER, COMMON, COST, NU, StrOptions, keep
 from maxmargin.estimators.training import TrainingSet
 from maxmargin.losses import Hinge, NuClassification, SquaredHinge
 from maxmargin.problems import Terms
@@ -21,7 +21,7 @@ from maxmargin.solvers.loop import Solution
 
 Floats = NDArray[np.float64]
 
-LOSSES = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
+LOSSES: dict[str, Hinge | SquaredHinge] = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
 
 
 @documented
@@ -72,7 +72,7 @@ class SVC(KernelClassifier):
         **COMMON,
         **BOUNDED,
         **CLASSIFIER,
-        "C": C,
+        "C": COST,
         "loss": [StrOptions(set(LOSSES))],
     }
 
@@ -121,9 +121,10 @@ class NuSVC(KernelClassifier):
 
     .. math:: \min_{f, b, \rho}\; \tfrac12 \|f\|^2 + \sum_i w_i \max(0, \rho - y_i (f(x_i) + b)) - \rho\,\nu \sum_i w_i,
 
-    and the classifier is (f + b) / rho, which is the C-support vector classifier of C = 1 / rho. `class_weight` multiplies
-    the losses of that classifier: nu sets C without it, and a second problem is solved with it. (scikit-learn's NuSVC
-    passes over `class_weight`.) The signature is scikit-learn's, and what follows `random_state` is new.
+    and the classifier is (f + b) / rho, which is the C-support vector classifier of C = 1 / rho. `class_weight`
+    multiplies the losses of that classifier: nu sets C without it, and a second problem is solved with it.
+    (scikit-learn's NuSVC passes over `class_weight`.) The signature is scikit-learn's, and what follows `random_state`
+    is new.
 
     Parameters
     ----------

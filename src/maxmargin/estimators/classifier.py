@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 TermsMaker = Callable[..., Terms]  # of the labels, the weights and part_of_data
 
 ONE_CLASS = "all samples with positive weights belong to the same class."
+ATTRIBUTE_DEPRECATED = "Attribute `{}` was deprecated in version 1.9 and will be removed in 1.11."
 PROBABILITY_DEPRECATED = (
     "The `probability` parameter was deprecated in 1.9 and will be removed in version 1.11. Use"
     " `CalibratedClassifierCV({0}(), ensemble=False)` instead of `{0}(probability=True)`"
@@ -124,7 +125,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if self.decision_function_shape == "ovo":
             if self.multiclass == "one-vs-rest":
                 raise ValueError(
-                    'decision_function_shape="ovo" needs multiclass="one-vs-one": with "one-vs-rest" there are no pairs.'
+                    "decision_function_shape='ovo' needs multiclass='one-vs-one': 'one-vs-rest' has no pairs of classes."
                 )
             return decisions
         return self._reduction(len(self.classes_)).scores(decisions)
@@ -183,13 +184,13 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """
         return np.log(self.predict_proba(X))
 
-    @deprecated("Attribute `probA_` was deprecated in version 1.9 and will be removed in 1.11.")
+    @deprecated(ATTRIBUTE_DEPRECATED.format("probA_"))  # type: ignore[prop-decorator]
     @property
     def probA_(self) -> Floats:
         """The slopes a of the probabilities 1 / (1 + exp(a s)), below and above s = 0: shape (problems, 2)."""
         return -self._slopes
 
-    @deprecated("Attribute `probB_` was deprecated in version 1.9 and will be removed in 1.11.")
+    @deprecated(ATTRIBUTE_DEPRECATED.format("probB_"))  # type: ignore[prop-decorator]
     @property
     def probB_(self) -> Floats:
         """Zero for each problem: its curve passes through 1/2 where the decision value is 0."""
@@ -215,7 +216,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         )
         if not (self.class_weight_ > 0).all():
             worst = int(np.argmin(self.class_weight_))
-            raise ValueError(f"class_weight of class {classes[worst]} is {self.class_weight_[worst]}, but must be positive.")
+            raise ValueError(
+                f"class_weight of class {classes[worst]} is {self.class_weight_[worst]}, but must be positive."
+            )
         return self.class_weight_
 
     def _makers(self, data: TrainingSet, tasks: Sequence[Task]) -> tuple[list[TermsMaker], list[Solution]]:

@@ -69,8 +69,8 @@ def choose_kernel(estimator: Any, data: TrainingSet) -> KernelChoice:
 def resolve_gamma(gamma: str | float, X: Any, weights: Floats) -> float:
     """The number that gamma stands for.
 
-    "scale" is 1 / (n_features * variance of the entries of X), each row counted as often as its weight says: a weight of
-    2 is the row twice. "auto" is 1 / n_features.
+    "scale" is 1 / (n_features * variance of the entries of X), each row counted as often as its weight says: a weight
+    of 2 is the row twice. "auto" is 1 / n_features.
     """
     if not isinstance(gamma, str):
         return float(gamma)
@@ -102,11 +102,11 @@ def kept_rows(data: TrainingSet) -> Any:
 def choose_precision(estimator: Any, choice: KernelChoice, data: TrainingSet, terms: Sequence[Terms]) -> str:
     r"""float32 kernel values where their rounding cannot matter, else float64.
 
-    A float32 kernel value is off by at most u kappa, u = 6e-8 and kappa the largest k(x, x). With coefficients of size at
-    most B and errors that add up like independent ones, a decision value is off by :math:`u \kappa B \sqrt{n}`: beyond
-    tol, "auto" means float64. B is the largest bound; where there is none, 2 max(abs(p)) / d, which no coefficient
-    exceeds. So it does up to 2,000 rows, where float32 saves nothing worth having, for tol_gap below 1e-6, and where
-    float32 would overflow.
+    A float32 kernel value is off by at most u kappa, u = 6e-8 and kappa the largest k(x, x). With coefficients of size
+    at most B and errors that add up like independent ones, a decision value is off by :math:`u \kappa B \sqrt{n}`:
+    beyond tol, "auto" means float64. B is the largest bound; where there is none, 2 max(abs(p)) / d, which no
+    coefficient exceeds. It also means float64 up to 2,000 rows, where float32 saves nothing worth having, for tol_gap
+    below 1e-6, and where float32 would overflow.
     """
     requested: str = estimator.precision
     if requested != "auto":
@@ -165,7 +165,7 @@ def _subset(rows: Rows, data: TrainingSet) -> Rows:
 
 def _whole_matrix(kernel: Callable, data: TrainingSet) -> Floats:
     """kernel(X, X); a single number stands for a constant kernel."""
-    K = function_values(kernel, data.X, data.X)
+    K = function_values(kernel.function, data.X, data.X)
     n = data.n_rows
     if K.shape == (1, 1):
         return np.full((n, n), K[0, 0])
@@ -174,13 +174,15 @@ def _whole_matrix(kernel: Callable, data: TrainingSet) -> Floats:
     return K
 
 
-def function_values(kernel: Callable, X: Any, Z: Any) -> Floats:
+def function_values(function: Any, X: Any, Z: Any) -> Floats:
     """What a user's kernel function returns, as a finite float64 matrix."""
-    K = kernel.function(X, Z)
+    K = function(X, Z)
     K = np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
     if K.ndim != 2:
         raise ValueError(f"The kernel function returned an array of shape {K.shape}, but kernel values form a matrix.")
     if not np.isfinite(K).all():
         i, j = np.argwhere(~np.isfinite(K))[0]
-        raise ValueError(f"The kernel function returned {K[i, j]} for the examples {i} and {j}, but kernel values must be finite.")
+        raise ValueError(
+            f"The kernel function returned {K[i, j]} for the examples {i} and {j}, but kernel values must be finite."
+        )
     return K

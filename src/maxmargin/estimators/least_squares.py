@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from maxmargin.estimators.classifier import KernelClassifier
 from maxmargin.estimators.docs import documented
-from maxmargin.estimators.parameters import CLASSIFIER, COMMON, C, keep
+from maxmargin.estimators.parameters import CLASSIFIER, COMMON, COST, keep
 from maxmargin.estimators.regressor import KernelRegressor
 from maxmargin.losses import LeastSquares
 from maxmargin.problems import Terms
@@ -54,7 +54,7 @@ class LSSVC(KernelClassifier):
 
     C: float
 
-    _parameter_constraints: dict[str, list[Any]] = {**COMMON, **CLASSIFIER, "C": C}
+    _parameter_constraints: dict[str, list[Any]] = {**COMMON, **CLASSIFIER, "C": COST}
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class LSSVR(KernelRegressor):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {**COMMON, "C": C}
+    _parameter_constraints: dict[str, list[Any]] = {**COMMON, "C": COST}
 
     def __init__(
         self,

@@ -61,7 +61,7 @@ CLASSIFIER: dict[str, list[Any]] = {
     "random_state": ["random_state"],
 }
 
-C = [Interval(Real, 0.0, None, closed="right")]
+COST = [Interval(Real, 0.0, None, closed="right")]
 NU = [Interval(Real, 0.0, 1.0, closed="right")]
 
 

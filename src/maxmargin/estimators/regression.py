@@ -9,21 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin.estimators.docs import documented
-from maxmargin.estimators.parameters import BOUNDED, COMMON, NOT_NEGATIVE, NU, C, StrOptions, keep
+from maxmargin.estimators.parameters import BOUNDED, COMMON, COST, NOT_NEGATIVE, NU, StrOptions, keep
 from maxmargin.estimators.regressor import KernelRegressor
 from maxmargin.losses import EpsilonInsensitive, NuRegression, SquaredEpsilonInsensitive
 from maxmargin.problems import Terms
 
 Floats = NDArray[np.float64]
 
-LOSSES = {"epsilon_insensitive": EpsilonInsensitive, "squared_epsilon_insensitive": SquaredEpsilonInsensitive}
+LOSSES: dict[str, type[EpsilonInsensitive | SquaredEpsilonInsensitive]] = {
+    "epsilon_insensitive": EpsilonInsensitive,
+    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+}
 
 
 @documented
 class SVR(KernelRegressor):
     r"""Epsilon-support vector regression.
 
-    .. math:: \min_{f, b}\; \tfrac12 \|f\|^2 + C \sum_i w_i L(y_i, f(x_i) + b), \qquad L(y, t) = \max(0, |y - t| - \epsilon)
+    .. math::
+        \min_{f, b}\; \tfrac12 \|f\|^2 + C \sum_i w_i L(y_i, f(x_i) + b), \qquad
+        L(y, t) = \max(0, |y - t| - \epsilon)
 
     or its square. The signature is scikit-learn's, and what follows `max_iter` is new.
 
@@ -60,7 +65,7 @@ class SVR(KernelRegressor):
     _parameter_constraints: dict[str, list[Any]] = {
         **COMMON,
         **BOUNDED,
-        "C": C,
+        "C": COST,
         "epsilon": NOT_NEGATIVE,
         "loss": [StrOptions(set(LOSSES))],
     }
@@ -110,7 +115,7 @@ class NuSVR(KernelRegressor):
     Parameters
     ----------
     nu : float, default=0.5
-        Upper bound of the share of examples outside the tube and lower bound of the share of support vectors, in (0, 1].
+        Upper bound of the share of examples outside the tube, lower bound of the share of support vectors, in (0, 1].
     C : float, default=1.0
         Weight of one example's loss; finite.
     <kernel>
@@ -134,7 +139,7 @@ class NuSVR(KernelRegressor):
     shrinking: bool | str
     nu: float
 
-    _parameter_constraints: dict[str, list[Any]] = {**COMMON, **BOUNDED, "C": C, "nu": NU}
+    _parameter_constraints: dict[str, list[Any]] = {**COMMON, **BOUNDED, "C": COST, "nu": NU}
 
     def __init__(
         self,

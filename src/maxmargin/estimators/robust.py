@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin.estimators.docs import documented
-from maxmargin.estimators.parameters import BOUNDED, COMMON, POSITIVE, C, Interval, Real, keep
+from maxmargin.estimators.parameters import BOUNDED, COMMON, COST, POSITIVE, Interval, Real, keep
 from maxmargin.estimators.regressor import KernelRegressor
 from maxmargin.losses import Huber, Pinball
 from maxmargin.problems import Terms
@@ -54,7 +54,7 @@ class QuantileSVR(KernelRegressor):
     _parameter_constraints: dict[str, list[Any]] = {
         **COMMON,
         **BOUNDED,
-        "C": C,
+        "C": COST,
         "quantile": [Interval(Real, 0.0, 1.0, closed="neither")],
     }
 
@@ -126,7 +126,7 @@ class HuberSVR(KernelRegressor):
     shrinking: bool | str
     delta: float
 
-    _parameter_constraints: dict[str, list[Any]] = {**COMMON, **BOUNDED, "C": C, "delta": [POSITIVE]}
+    _parameter_constraints: dict[str, list[Any]] = {**COMMON, **BOUNDED, "C": COST, "delta": [POSITIVE]}
 
     def __init__(
         self,

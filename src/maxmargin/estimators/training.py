@@ -79,9 +79,7 @@ def read(
         X = _sorted(X)
     y = targets(y)
     if estimator.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-        raise ValueError(
-            f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix."
-        )
+        raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix.")
     weights = _weights(sample_weight, _num_samples(X))
     kept = np.flatnonzero(weights > 0)
     if len(kept) == 0:

@@ -47,7 +47,7 @@ class Reduction(Protocol):
         """The tasks' coefficients in the rows of one array, one column for each training row."""
 
     def decide(self, K: NDArray, layout: Floats, n_support: NDArray) -> Floats:
-        """Decision values without intercepts, (n, tasks), from the rows K of kernel values against the support vectors."""
+        """Decision values without intercepts, (n, tasks), from rows K of kernel values against the support vectors."""
 
     def coefficients(self, layout: Floats, n_support: NDArray) -> Floats:
         """One row of coefficients for each task."""

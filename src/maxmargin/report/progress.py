@@ -73,8 +73,8 @@ class Progress:
     def _show(self, text: str) -> None:
         if self.on_terminal:
             text = text[: shutil.get_terminal_size().columns - 1]  # a line that wraps cannot be written over
-            self.stream.write("\r" + text.ljust(self._shown))
-            self._shown = len(text)
+            width, self._shown = self._shown, max(self._shown, len(text))  # before: Ctrl-C may come while it is written
+            self.stream.write("\r" + text.ljust(width))
         else:
             self.stream.write(text + "\n")
         self.stream.flush()
