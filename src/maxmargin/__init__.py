@@ -8,6 +8,7 @@ from maxmargin import _native as _native  # a missing core is known at the first
 if TYPE_CHECKING:
     from maxmargin import data, kernels, losses, models, problems, rows, solvers
     from maxmargin.estimators import LSSVC, LSSVR, SVC, SVR, HuberSVR, NuSVC, NuSVR, OneClassSVM, QuantileSVR
+    from maxmargin.models import export_libsvm, export_svmlight, import_libsvm, load, save
 
 __version__ = "0.1.0"
 
@@ -23,14 +24,20 @@ __all__ = [
     "QuantileSVR",
     "__version__",
     "data",
+    "export_libsvm",
+    "export_svmlight",
+    "import_libsvm",
     "kernels",
+    "load",
     "losses",
     "models",
     "problems",
     "rows",
+    "save",
     "solvers",
 ]
 _ROOMS = ("data", "kernels", "losses", "models", "problems", "rows", "solvers")
+_FROM_MODELS = ("export_libsvm", "export_svmlight", "import_libsvm", "load", "save")
 
 
 def __getattr__(name: str) -> object:
@@ -39,7 +46,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'maxmargin' has no attribute {name!r}")
     if name in _ROOMS:
         return import_module(f"maxmargin.{name}")
-    value = globals()[name] = getattr(import_module("maxmargin.estimators"), name)
+    room = "maxmargin.models" if name in _FROM_MODELS else "maxmargin.estimators"
+    value = globals()[name] = getattr(import_module(room), name)
     return value
 
 

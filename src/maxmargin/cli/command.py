@@ -45,10 +45,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         return OK
     before = signal.getsignal(signal.SIGTERM)
     try:
-        _terminate_cleanly()
+        _set_terminate(_terminate)
+        return _run(args)
+    except KeyboardInterrupt:
+        return _fail(args, INTERRUPTED, "interrupted")
+    except _Terminated:
+        return _fail(args, TERMINATED, "terminated")
+    finally:
+        if before is not None:
+            _set_terminate(before)
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Run the command; what goes wrong becomes a sentence and a code."""
+    try:
         with warnings.catch_warnings():
-            warnings.simplefilter("default")
-            warnings.simplefilter("ignore", FutureWarning)  # about names of the Python interface
+            warnings.simplefilter("ignore")  # what is said to programmers
+            warnings.simplefilter("default", UserWarning)
             warnings.showwarning = _ignore if getattr(args, "quiet", False) else _show_warning
             # The commands are imported here: NumPy and scikit-learn take longer than --help may.
             status: int = import_module(f"maxmargin.cli.{args.command}").run(args)
@@ -61,24 +74,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BROKEN_PIPE
     except (ValueError, OSError, ImportError, MemoryError, OverflowError) as error:
         return _fail(args, BAD_INPUT, _sentence(error))
-    except KeyboardInterrupt:
-        return _fail(args, INTERRUPTED, "interrupted")
-    except _Terminated:
-        return _fail(args, TERMINATED, "terminated")
-    finally:
-        if before is not None:
-            _set_terminate(before)
 
 
 class _Terminated(BaseException):
     """SIGTERM has come: files that are being written are to be removed first."""
 
 
-def _terminate_cleanly() -> None:
-    def stop(number: int, frame: FrameType | None) -> NoReturn:
-        raise _Terminated
-
-    _set_terminate(stop)
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise _Terminated
 
 
 def _set_terminate(handler: Any) -> None:

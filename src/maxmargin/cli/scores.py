@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 
 
 def scores(model: Any, predicted: np.ndarray, y: np.ndarray) -> dict[str, Any]:
@@ -25,8 +26,3 @@ def scores(model: Any, predicted: np.ndarray, y: np.ndarray) -> dict[str, Any]:
         return {"rows": len(y)}
     correct = int(np.sum(predicted == y))
     return {"accuracy": 100.0 * correct / len(y), "correct": correct, "rows": len(y)}
-
-
-def is_regressor(model: Any) -> bool:
-    """Whether the model predicts a quantity."""
-    return getattr(model, "_estimator_type", None) == "regressor" or "SVR" in type(model).__name__

@@ -25,9 +25,10 @@ from maxmargin.problems import Certificate, DualProblem, certify
 from maxmargin.reductions.side_by_side import Part, shared_rows, solve_side_by_side
 from maxmargin.report import Progress
 from maxmargin.rows import Rows
+from maxmargin.rows.precomputed import PrecomputedRows
 from maxmargin.solvers import smo
 from maxmargin.solvers.loop import Limits, Solution, Status
-from maxmargin.solvers.memory import cache_bytes
+from maxmargin.solvers.memory import MEGABYTE, cache_bytes
 from maxmargin.threads import threads
 
 Floats = NDArray[np.float64]
@@ -141,6 +142,7 @@ class KernelMachine(BaseEstimator):
         rows = kernel_choice.make_rows(choice, data, precision, budget)
         everything = [*parts, *extra]
         shared = shared_rows(rows, everything, budget)
+        held = shared.K.nbytes if isinstance(shared, PrecomputedRows) and choice.kernel is not None else 0
         with self._reporting() as callback:
             max_time = None if self.max_time is None else max(0.0, self.max_time - spent)
             limits = Limits(self.tol, self.tol_gap, self.max_iter, max_time, callback)
@@ -149,7 +151,7 @@ class KernelMachine(BaseEstimator):
                 shared,
                 everything,
                 limits,
-                cache_size=self.cache_size,
+                cache_size=max(1.0, (budget - held) / MEGABYTE),
                 starts=self._starts(parts) + [None] * len(extra),
                 n_jobs=self.n_jobs,
             )

@@ -125,7 +125,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if self.decision_function_shape == "ovo":
             if self.multiclass == "one-vs-rest":
                 raise ValueError(
-                    "decision_function_shape='ovo' needs multiclass='one-vs-one': 'one-vs-rest' has no pairs of classes."
+                    "decision_function_shape='ovo' needs multiclass='one-vs-one': 'one-vs-rest' has no pairs."
                 )
             return decisions
         return self._reduction(len(self.classes_)).scores(decisions)

@@ -106,14 +106,14 @@ def choose_precision(estimator: Any, choice: KernelChoice, data: TrainingSet, te
     at most B and errors that add up like independent ones, a decision value is off by :math:`u \kappa B \sqrt{n}`:
     beyond tol, "auto" means float64. B is the largest bound; where there is none, 2 max(abs(p)) / d, which no
     coefficient exceeds. It also means float64 up to 2,000 rows, where float32 saves nothing worth having, for tol_gap
-    below 1e-6, and where float32 would overflow.
+    below 1e-6, where float32 would overflow, and for the values of a user's function, which are float64 already.
     """
     requested: str = estimator.precision
     if requested != "auto":
         return requested
     if max(part.n for part in terms) <= SMALL or (estimator.tol_gap is not None and estimator.tol_gap < 1e-6):
         return "float64"
-    if choice.largest > LARGEST_SINGLE:
+    if choice.largest > LARGEST_SINGLE or isinstance(choice.kernel, Callable):
         return "float64"
     size = max(_coefficient_size(part) * np.sqrt(part.n) for part in terms)
     return "float64" if not SINGLE_ROUNDING * _kappa(choice, data) * size <= estimator.tol else "float32"

@@ -87,7 +87,7 @@ class OneVsOne:
         r"""Pairwise coupling, the second method of Wu, Lin and Weng (2004).
 
         With r_ij the probability of class i among {i, j} it is the minimiser of
-        :math:`\sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2` subject to :math:`\sum_i p_i = 1`, which is nonnegative
+        :math:`\sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2` subject to :math:`\sum_i p_i = 1`. It is nonnegative
         and solves the linear system [Q e; e' 0] [p; b] = [0; 1], Q_ii = sum_j r_ji^2, Q_ij = -r_ji r_ij.
         """
         k = self.n_classes

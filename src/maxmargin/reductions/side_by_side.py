@@ -50,7 +50,8 @@ def shared_rows(rows: Rows, parts: Sequence[Part], budget: float) -> Rows:
     size = np.dtype(rows.precision).itemsize * rows.n**2
     if len(parts) < 2 or wanted <= rows.n or size > budget or isinstance(rows, PrecomputedRows):
         return rows
-    return PrecomputedRows(rows.block(np.arange(rows.n)))
+    everything = np.arange(rows.n)
+    return PrecomputedRows(rows.block(everything), rows.precision, everything)
 
 
 def solve_side_by_side(
@@ -59,7 +60,7 @@ def solve_side_by_side(
     parts: Sequence[Part],
     limits: Limits,
     *,
-    cache_size: float | str,
+    cache_size: float,
     starts: Sequence[NDArray | None],
     n_jobs: int | None,
 ) -> list[Solution]:
@@ -73,7 +74,7 @@ def solve_side_by_side(
         The rows that the parts' ids refer to.
     parts : sequence of Part
     limits : Limits
-    cache_size : float or "auto"
+    cache_size : float
         Megabytes for all problems together.
     starts : sequence of (m,) arrays or None
         Where each solver starts.
@@ -82,8 +83,6 @@ def solve_side_by_side(
     """
     cores = threads(n_jobs)
     workers = min(cores, len(parts))
-    if workers > 1 and not isinstance(cache_size, str):
-        cache_size = cache_size / workers
     stopped = threading.Event()
     began = time.perf_counter()
 
@@ -93,7 +92,8 @@ def solve_side_by_side(
             remaining = replace(limits, max_time=max(0.0, limits.max_time - (time.perf_counter() - began)))
         if workers > 1:
             remaining = replace(remaining, callback=_stoppable(limits.callback, stopped))
-        return solve(part.problem(rows), remaining, cache_size=cache_size, start=start, n_jobs=max(1, cores // workers))
+        share = cache_size / workers
+        return solve(part.problem(rows), remaining, cache_size=share, start=start, n_jobs=max(1, cores // workers))
 
     if workers == 1:
         return [one(part, start) for part, start in zip(parts, starts, strict=True)]

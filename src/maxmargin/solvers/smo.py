@@ -160,6 +160,7 @@ def _run(pairs: Any, problem: DualProblem, watch: Watch, options: Options) -> St
             _unshrink(pairs)
             goal = tol
             if pairs.violation > tol:
+                pairs.shrink(SHRINKING[options.shrinking], HISTORY)  # with the gradients just made, few need to stay
                 continue
             pause = Pause.CONVERGED
         if pause is Pause.CONVERGED:
@@ -207,7 +208,7 @@ def _native_solver(problem: DualProblem, beta: Floats, options: Options, budget:
     group = np.empty(0, np.int32) if terms.group is None else terms.group.astype(np.int32)
     kind = core.PairSolver32 if rows.precision == "float32" else core.PairSolver64
     return kind(
-        rows.source(n_jobs),
+        _finite_source(rows, n_jobs),
         terms.p,
         terms.lo,
         terms.hi,
@@ -222,6 +223,19 @@ def _native_solver(problem: DualProblem, beta: Floats, options: Options, budget:
         ETA,
         budget,
     )
+
+
+def _finite_source(rows: Rows, n_jobs: int | None) -> Any:
+    """The native source, of a matrix whose diagonal, and so every entry by Cauchy and Schwarz, is finite."""
+    source = rows.source(n_jobs)
+    diagonal = source.diagonal()
+    if not np.isfinite(diagonal).all():
+        i = int(np.argmin(np.isfinite(diagonal)))
+        raise ValueError(
+            f"The kernel value of example {i} with itself is {diagonal[i]} in {rows.precision}, but kernel values must be"
+            " finite: scale the data, or use float64."
+        )
+    return source
 
 
 def _shrink_interval(shrinking: Shrinking, n: int) -> int:

@@ -1,0 +1,196 @@
+"""Parameters: scikit-learn's signatures, what each new one does, and the errors."""
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+import sklearn.svm
+from estimators.cases import ESTIMATORS, classes, data_for, targets, values
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import InvalidParameterError
+
+from maxmargin import estimators
+from maxmargin.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from maxmargin.kernels import Gaussian, Linear
+from maxmargin.solvers import smo
+
+each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+
+
+@pytest.mark.parametrize("name", ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"])
+def test_signature_begins_with_scikit_learns(name):
+    ours = inspect.signature(getattr(estimators, name).__init__).parameters
+    theirs = inspect.signature(getattr(sklearn.svm, name).__init__).parameters
+    common = [(p.name, p.default, p.kind) for p in ours.values()][: len(theirs)]
+    assert common == [(p.name, p.default, p.kind) for p in theirs.values()]
+
+
+@pytest.mark.parametrize("name", ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"])
+def test_methods_and_attributes_are_scikit_learns(name):
+    X, y = classes(40, centers=2)
+    y = (y == "a").astype(float)
+    ours = getattr(estimators, name)().fit(X, y)
+    theirs = getattr(sklearn.svm, name)().fit(X, y)
+    public = {n for n in dir(theirs) if not n.startswith("_")} - {"probA_", "probB_", "coef_", "unused_param"}
+    public -= {"C", "nu", "epsilon", "class_weight", "probability", "random_state"}  # theirs keeps unused ones
+    assert {n for n in public if not hasattr(ours, n)} == set()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reached"),
+    [
+        ({"selection": "mvp"}, True),
+        ({"selection": "second-order"}, True),
+        ({"selection": "hmg"}, True),
+        ({"selection": "hmg", "selection_rows": "all"}, True),
+        ({"shrinking": False}, True),
+        ({"shrinking": "history"}, True),
+        ({"precision": "float32"}, False),
+        ({"cache_size": "auto"}, True),
+        ({"n_jobs": 1}, True),
+        ({"solver": smo.solve}, True),
+        ({"tol_gap": 1e-8}, True),
+    ],
+)
+def test_ways_to_solve_agree(parameters, reached):
+    X, y = classes()
+    reference = SVC().fit(X, y)
+    other = SVC(**parameters).fit(X, y)
+    np.testing.assert_allclose(other.decision_function(X), reference.decision_function(X), atol=1e-6 if reached else 1e-3)
+
+
+def test_the_solver_is_given_every_option():
+    seen = {}
+
+    def solver(problem, limits, **options):
+        seen.update(options, limits=limits)
+        return smo.solve(problem, limits, **options)
+
+    X, y = targets()
+    SVR(solver=solver, selection="hmg", selection_rows="one", shrinking="history", tol=1e-4, max_iter=10**6).fit(X, y)
+    assert (seen["selection"], seen["rows"], seen["shrinking"]) == ("hmg", "one", "history")
+    assert (seen["limits"].tol, seen["limits"].max_iter, seen["start"]) == (1e-4, 10**6, None)
+    assert seen["cache_size"] == pytest.approx(200)
+
+
+def test_tol_gap_is_reached():
+    X, y = classes(300, centers=2)
+    assert SVC(C=100.0, tol=1.0, tol_gap=1e-5).fit(X, y).duality_gap_ <= 1e-5
+
+
+def test_precision_is_chosen_by_size_and_asked_for_by_name():
+    X, y = classes(60, centers=2)
+    assert SVC().fit(X, y).precision_ == "float64"
+    assert SVC(precision="float32").fit(X, y).precision_ == "float32"
+
+
+def test_large_problems_take_float32_unless_their_coefficients_are_large():
+    random = np.random.RandomState(0)
+    X = random.randn(2100, 2)
+    y = X[:, 0] > 0
+    assert SVC().fit(X, y).precision_ == "float32"
+    assert SVC(tol_gap=1e-7).fit(X, y).precision_ == "float64"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert SVC(C=1e6, max_iter=1).fit(X, y).precision_ == "float64"
+
+
+@pytest.mark.parametrize("name", ["laplacian", "matern32", "matern52", Gaussian(0.2), Linear() + Gaussian(0.2)])
+def test_more_kernels(name):
+    X, y = classes(centers=2)
+    model = SVC(kernel=name).fit(X, y)
+    K = model.kernel_.block(X, X)
+    same = SVC(kernel="precomputed").fit(K, y)
+    np.testing.assert_allclose(model.decision_function(X), same.decision_function(K), atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["chi2", "intersection"])
+def test_kernels_of_histograms(name):
+    X, y = classes(centers=2)
+    model = SVC(kernel=name).fit(np.abs(X), y)
+    assert model.score(np.abs(X), y) > 0.6
+    with pytest.raises(ValueError, match="histograms"):
+        SVC(kernel=name).fit(X, y)
+
+
+def test_linear_kernel_object_has_coef():
+    X, y = targets()
+    model = SVR(kernel=Linear()).fit(X, y)
+    np.testing.assert_allclose(X @ model.coef_[0] + model.intercept_, model.predict(X), atol=1e-9)
+
+
+@each_estimator
+def test_verbose_shows_progress_without_another_result(estimator, capsys):
+    X, y = data_for(estimator)
+    quiet = clone(estimator).fit(X, y)
+    loud = clone(estimator).set_params(verbose=1).fit(X, y)
+    np.testing.assert_allclose(values(loud, X), values(quiet, X), atol=1e-9)
+    assert capsys.readouterr().out == ""
+
+
+def test_verbose_writes_a_line(monkeypatch, capsys):
+    monkeypatch.setattr("maxmargin.report.progress.PLAIN_INTERVAL", 0.0)
+    X, y = targets()
+    SVR(verbose=1).fit(X, y)
+    assert "SVR: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("estimator", [NuSVC(fit_intercept=False), NuSVR(fit_intercept=False)])
+def test_nu_machines_refuse_no_intercept(estimator):
+    with pytest.raises(ValueError, match="cannot be fitted with fit_intercept=False"):
+        estimator.fit(*(classes() if isinstance(estimator, NuSVC) else targets()))
+
+
+def test_one_class_refuses_no_intercept():
+    with pytest.raises(ValueError, match="OneClassSVM cannot be fitted with fit_intercept=False"):
+        OneClassSVM(fit_intercept=False).fit(targets()[0])
+
+
+def test_without_intercept_there_is_none():
+    X, y = targets()
+    model = SVR(kernel="linear", fit_intercept=False).fit(X, y)
+    assert model.intercept_.tolist() == [0.0]
+    np.testing.assert_allclose(model.predict(np.zeros((1, X.shape[1]))), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"kernel": "cubic"},
+        {"C": 0.0},
+        {"tol": 0.0},
+        {"tol_gap": -1.0},
+        {"max_time": 0.0},
+        {"precision": "float16"},
+        {"solver": "newton"},
+        {"selection": "third-order"},
+        {"selection_rows": "three"},
+        {"shrinking": "gap"},
+        {"cache_size": "all"},
+        {"multiclass": "many"},
+        {"loss": "logistic"},
+        {"callback": 3},
+        {"warm_start": "yes"},
+        {"fit_intercept": None},
+    ],
+)
+def test_bad_parameters_are_named(parameters):
+    with pytest.raises(InvalidParameterError, match=f"The '{next(iter(parameters))}' parameter of SVC must be"):
+        SVC(**parameters).fit(*classes())
+
+
+def test_selection_rows_needs_a_selection_that_has_them():
+    with pytest.raises(ValueError, match="selection_rows='one' is for the selections 'mg' and 'hmg', not 'mvp'"):
+        SVC(selection="mvp", selection_rows="one").fit(*classes())
+
+
+def test_no_threads_are_refused():
+    with pytest.raises(ValueError, match="n_jobs is 0"):
+        SVC(n_jobs=0).fit(*classes())
+
+
+def test_nu_svr_needs_a_finite_C():
+    with pytest.raises(ValueError, match="NuSVR needs a finite C"):
+        NuSVR(C=np.inf).fit(*targets())
