@@ -17,6 +17,8 @@ using namespace mm;
 
 namespace {
 
+using mm::index;  // and not the C library's function
+
 int failures = 0;
 
 void expect(bool holds, const std::string& what) {

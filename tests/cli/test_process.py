@@ -200,6 +200,8 @@ def test_progress_is_shown_when_asked_for(
     assert lines
     for word in ("iterations, violation", "gap", "active", "rows", "cache hits", " s"):
         assert all(word in line for line in lines)
+    assert main(["train", "--progress", "-v", "3", TRAIN]) == 0
+    assert "iterations, violation" in capsys.readouterr().err
     assert main(["train", "--progress", "-q", TRAIN, "model"]) == 0
     assert capsys.readouterr().err == ""
 

@@ -5,7 +5,9 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from sklearn.base import clone
 
+from maxmargin import SVC
 from maxmargin.report import Progress
 
 STATE = SimpleNamespace(
@@ -67,6 +69,11 @@ def test_several_threads_write_whole_lines() -> None:
     for thread in threads:
         thread.join()
     assert set(stream.getvalue().splitlines()) == {LINE}
+
+
+def test_clones_of_an_estimator_share_the_line() -> None:
+    progress = Progress(io.StringIO())
+    assert clone(SVC(callback=progress)).callback is progress
 
 
 def test_no_rows_asked_for_is_no_division_by_zero() -> None:

@@ -110,6 +110,12 @@ def test_a_device_is_written_straight() -> None:
     assert not Path("/dev/null").is_file()
 
 
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="needs /dev/stdout")
+def test_a_pipe_is_written_straight() -> None:
+    code = "from maxmargin.models.atomic import replacing\nwith replacing('/dev/stdout') as f: f.write(b'through')"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"through"
+
+
 def test_errors_name_the_path_that_was_asked_for(tmp_path: Path) -> None:
     for path in (tmp_path / "missing" / "file", tmp_path / "plain" / "file"):
         (tmp_path / "plain").touch()

@@ -107,7 +107,9 @@ def check_target(path: str) -> None:
     folder = os.path.dirname(os.path.realpath(path))
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, "it is a folder, so no file can be written there", path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        return
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, "its folder does not exist", path)
-    if not os.access(path if os.path.exists(path) and not os.path.isfile(path) else folder, os.W_OK):
+    if not os.access(folder, os.W_OK):
         raise PermissionError(errno.EACCES, "its folder cannot be written to", path)

@@ -125,7 +125,7 @@ def cross_validate(args: argparse.Namespace) -> int:
     predicted = np.empty(len(y))
     with _progress(args, model):
         for fit, rest in folds.split(X, y):
-            fitted = clone(model, safe=False).set_params(callback=model.callback).fit(_cut(X, fit, fit, args), y[fit])
+            fitted = clone(model).fit(_cut(X, fit, fit, args), y[fit])
             predicted[rest] = fitted.predict(_cut(X, rest, fit, args))
     found = scores(model, predicted, y)
     if args.json:

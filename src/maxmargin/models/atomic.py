@@ -24,11 +24,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     OSError
         If a byte could not be written; it names ``path``.
     """
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file() and not target.is_dir():
-        with _naming(path), open(target, "wb") as file:
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        with _naming(path), open(path, "wb") as file:
             yield file
         return
+    target = Path(os.path.realpath(path))
     with _naming(path):
         if target.is_dir():
             raise IsADirectoryError(f"{os.fspath(path)} is a folder, so no file can be written there")

@@ -62,6 +62,10 @@ class Progress:
                 self.stream.flush()
             self._shown = 0
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Progress:
+        """Itself: scikit-learn's `clone` copies parameters, and all copies of an estimator share one line."""
+        return self
+
     def __enter__(self) -> Progress:
         return self
 

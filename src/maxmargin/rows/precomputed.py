@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maxmargin._native import core
+from maxmargin.kernels.native import native_data
 from maxmargin.rows.rows import BLOCK_BYTES, Floats, Rows
 
 ASYMMETRY = 1e-6  # of the largest entry: more is no rounding
 
 
 class PrecomputedRows(Rows):
-    """Rows of a symmetric matrix, or of its part at `ids`; the matrix itself is not copied.
+    """Rows of a symmetric matrix, or of its part at `ids`; the matrix itself is not copied,
+    but for float16, long double and foreign byte orders.
 
     Parameters
     ----------
@@ -35,7 +37,7 @@ class PrecomputedRows(Rows):
         self.n = len(self.ids)
 
     def source(self, n_jobs: int | None = None) -> Any:
-        return (core.Precomputed32 if self.precision == "float32" else core.Precomputed64)(core.Data(self.K), self.ids)
+        return (core.Precomputed32 if self.precision == "float32" else core.Precomputed64)(native_data(self.K), self.ids)
 
     def with_precision(self, precision: str) -> Rows:
         return self if precision == self.precision else PrecomputedRows(self.K, precision, self.ids)

@@ -1,0 +1,198 @@
+"""What X may be: dense, sparse, float32, data frames, kernel matrices, anything that a function takes."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from estimators.cases import ESTIMATORS, classes, data_for, targets, values
+from sklearn.base import clone
+
+from maxmargin.estimators import SVC, SVR, NuSVC, OneClassSVM
+from maxmargin.estimators import kernel_choice as choices
+
+each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+
+
+def thinned(X):
+    return np.where(np.abs(X) > 1.0, X, 0.0)
+
+
+@each_estimator
+@pytest.mark.parametrize("container", [sp.csr_matrix, sp.csr_array, sp.coo_array])
+def test_sparse_is_dense(estimator, container):
+    X, y = data_for(estimator)
+    X = thinned(X)
+    dense, sparse = clone(estimator).fit(X, y), clone(estimator).fit(container(X), y)
+    assert sp.issparse(sparse.support_vectors_)
+    assert sp.issparse(sparse.dual_coef_)
+    np.testing.assert_array_equal(sparse.dual_coef_.toarray(), dense.dual_coef_)
+    np.testing.assert_array_equal(sparse.support_vectors_.toarray(), dense.support_vectors_)
+    for test in (container(X), X):
+        np.testing.assert_allclose(values(sparse, test), values(dense, X), atol=1e-9)
+    with pytest.raises(ValueError, match="cannot use sparse input in '.*' trained on dense data"):
+        dense.predict(container(X))
+
+
+def test_large_sparse_data_stay_sparse(monkeypatch):
+    X, y = classes()
+    X = sp.csr_array(thinned(X))
+    reference = SVC().fit(X, y).decision_function(X)
+    monkeypatch.setattr(choices, "SMALL_DENSE", 0)
+    np.testing.assert_allclose(SVC().fit(X, y).decision_function(X), reference, atol=1e-7)
+
+
+@pytest.mark.parametrize("multiclass", ["one-vs-one", "one-vs-rest"])
+def test_sparse_coef(multiclass):
+    X, y = classes(centers=4)
+    sparse = SVC(kernel="linear", multiclass=multiclass).fit(sp.csr_array(X), y)
+    dense = SVC(kernel="linear", multiclass=multiclass).fit(X, y)
+    assert sp.issparse(sparse.coef_)
+    np.testing.assert_allclose(sparse.coef_.toarray(), dense.coef_, atol=1e-12)
+
+
+def test_unsorted_and_repeated_indices_are_summed_and_not_touched():
+    X = sp.csr_array((np.array([2.0, 1.0, 1.0, 3.0]), np.array([1, 0, 0, 1]), np.array([0, 3, 4])), shape=(2, 2))
+    before = X.indices.copy()
+    model = SVR(kernel="linear", epsilon=0.0).fit(X, [0.0, 1.0])
+    np.testing.assert_array_equal(X.indices, before)
+    expected = SVR(kernel="linear", epsilon=0.0).fit(np.array([[2.0, 2.0], [0.0, 3.0]]), [0.0, 1.0])
+    np.testing.assert_allclose(model.predict(X), expected.predict([[2.0, 2.0], [0.0, 3.0]]), atol=1e-9)
+
+
+def test_long_indices():
+    X, y = targets()
+    X = sp.csr_array(thinned(X))
+    wide = sp.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    np.testing.assert_allclose(SVR().fit(wide, y).predict(wide), SVR().fit(X, y).predict(X), atol=1e-9)
+
+
+@each_estimator
+def test_float32_data_are_kept(estimator):
+    X, y = data_for(estimator)
+    single = X.astype(np.float32)
+    model = clone(estimator).fit(single, y)
+    assert model.support_vectors_.dtype == np.float32
+    reference = clone(estimator).fit(single.astype(np.float64), y)
+    np.testing.assert_allclose(values(model, single), values(reference, single.astype(np.float64)), atol=1e-5)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_data_frames(frame):
+    X, y = classes()
+    table = frame({f"x{j}": X[:, j] for j in range(3)})
+    model = SVC().fit(table, y)
+    assert model.feature_names_in_.tolist() == ["x0", "x1", "x2"]
+    np.testing.assert_array_equal(model.predict(table), SVC().fit(X, y).predict(X))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame({f"z{j}": X[:, j] for j in range(3)}))
+
+
+def linear(x, z):
+    return np.asarray(x) @ np.asarray(z).T
+
+
+@pytest.mark.parametrize("estimator", [SVC(), NuSVC(nu=0.2), SVR(), OneClassSVM(), SVC(multiclass="one-vs-rest")])
+def test_function_is_its_kernel(estimator):
+    X, y = data_for(estimator)
+    function = clone(estimator).set_params(kernel=linear).fit(X, y)
+    named = clone(estimator).set_params(kernel="linear").fit(X, y)
+    np.testing.assert_allclose(values(function, X), values(named, X), atol=1e-6)
+
+
+def test_function_is_called_once_with_everything_when_that_fits():
+    shapes = []
+
+    def kernel(x, z):
+        shapes.append((len(x), len(z)))
+        return linear(x, z)
+
+    X, y = targets()
+    SVR(kernel=kernel).fit(X, y).predict(X[:7])
+    assert shapes == [(80, 80), (7, 80)]
+
+
+def test_function_beyond_the_budget_is_called_in_parts():
+    X, y = targets(200)
+    model = SVR(kernel=linear, cache_size=0.1).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), SVR(kernel="linear").fit(X, y).predict(X), atol=1e-6)
+
+
+def test_function_of_words():
+    words = ["aab", "ab", "bbb", "bba", "aaa", "abb", "b", "a"]
+    y = np.array([word.count("a") > word.count("b") for word in words])
+
+    def common_letters(x, z):
+        return [[min(v.count("a"), w.count("a")) + min(v.count("b"), w.count("b")) for w in z] for v in x]
+
+    assert SVC(kernel=common_letters, C=100.0).fit(words, y).score(words, y) == 1.0
+    small = SVC(kernel=common_letters, C=100.0, cache_size=1e-4).fit(words, y)
+    assert small.score(words, y) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (lambda x, z: np.full((len(x), len(z)), np.nan), "returned nan for the examples 0 and 0"),
+        (lambda x, z: np.ones((len(x), len(z) - 1)), r"shape \(90, 89\) for 90 examples, not \(90, 90\)"),
+        (lambda x, z: np.ones(len(x)), r"shape \(90,\), but kernel values form a matrix"),
+        (lambda x, z: np.triu(np.ones((len(x), len(z)))), "not symmetric"),
+    ],
+)
+def test_bad_functions(kernel, message):
+    with pytest.raises(ValueError, match=message):
+        SVC(kernel=kernel).fit(*classes())
+
+
+def test_function_that_fails_in_predict():
+    X, y = targets()
+    model = SVR(kernel=lambda x, z: linear(x, z)[: len(z)]).fit(X, y)
+    with pytest.raises(ValueError, match="returned 80 rows for 81 examples"):
+        model.predict(np.vstack([X, X[:1]]))
+
+
+def test_precomputed_matrix_must_be_square_symmetric_and_as_wide_as_in_fit():
+    X, y = targets()
+    K = X @ X.T
+    with pytest.raises(ValueError, match="Precomputed matrix must be a square matrix. Input is a 80x79 matrix"):
+        SVR(kernel="precomputed").fit(K[:, :-1], y)
+    with pytest.raises(ValueError, match="not symmetric"):
+        SVR(kernel="precomputed").fit(K + np.arange(80), y)
+    with pytest.raises(ValueError, match="X has 79 features, but SVR is expecting 80 features"):
+        SVR(kernel="precomputed").fit(K, y).predict(K[:, :-1])
+    with pytest.raises(TypeError, match="Sparse precomputed"):
+        SVR(kernel="precomputed").fit(sp.csr_array(K), y)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_no_numbers(value):
+    X, y = targets()
+    X[3, 1] = value
+    with pytest.raises(ValueError, match="Input X contains"):
+        SVR().fit(X, y)
+
+
+def test_targets_that_are_no_numbers():
+    X, y = targets()
+    y[5] = np.nan
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        SVR().fit(X, y)
+    with pytest.raises(ValueError, match=r"y\[5\] is nan"):
+        SVR(kernel=linear).fit(X, y)
+
+
+def test_overflow_is_refused():
+    X, y = targets()
+    with pytest.raises(ValueError, match="not finite"):
+        SVR().fit(X * 1e200, y)
+
+
+@each_estimator
+def test_predictions_in_blocks(estimator, monkeypatch):
+    X, y = data_for(estimator)
+    model = clone(estimator).fit(X, y)
+    expected = values(model, X)
+    monkeypatch.setattr("maxmargin.estimators.prediction.BLOCK_BYTES", 2000)
+    np.testing.assert_allclose(values(model, X), expected, atol=1e-12)
+    assert values(model, X[:1]).shape[0] == 1
