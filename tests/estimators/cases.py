@@ -38,7 +38,11 @@ def targets(n=80, seed=0):
 
 def data_for(estimator, n=80, seed=0):
     """Data that the estimator can be fitted to."""
-    return classes(n, seed=seed) if hasattr(estimator, "classes_") or "SVC" in type(estimator).__name__ else targets(n, seed)
+    return (
+        classes(n, seed=seed)
+        if hasattr(estimator, "classes_") or "SVC" in type(estimator).__name__
+        else targets(n, seed)
+    )
 
 
 def values(estimator, X):

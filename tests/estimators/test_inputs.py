@@ -5,11 +5,10 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from estimators.cases import ESTIMATORS, classes, data_for, targets, values
 from sklearn.base import clone
 
+from estimators.cases import ESTIMATORS, classes, data_for, targets, values
 from maxmargin.estimators import SVC, SVR, NuSVC, OneClassSVM
-from maxmargin.estimators import kernel_choice as choices
 
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
 
@@ -38,7 +37,7 @@ def test_large_sparse_data_stay_sparse(monkeypatch):
     X, y = classes()
     X = sp.csr_array(thinned(X))
     reference = SVC().fit(X, y).decision_function(X)
-    monkeypatch.setattr(choices, "SMALL_DENSE", 0)
+    monkeypatch.setattr("maxmargin.estimators.training.SMALL_DENSE", 0)
     np.testing.assert_allclose(SVC().fit(X, y).decision_function(X), reference, atol=1e-7)
 
 

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from estimators.cases import CLASSIFIERS, ESTIMATORS, classes, data_for, targets, values
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from estimators.cases import CLASSIFIERS, ESTIMATORS, classes, data_for, targets, values
 from maxmargin.estimators import SVC, SVR, NuSVC
 from maxmargin.solvers import smo
 

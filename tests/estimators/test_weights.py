@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from estimators.cases import ESTIMATORS, classes, data_for, targets, values
 from sklearn.base import clone
 
+from estimators.cases import ESTIMATORS, classes, data_for, targets, values
 from maxmargin.estimators import SVC, SVR, NuSVC, OneClassSVM
 
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)

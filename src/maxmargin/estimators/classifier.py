@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from itertools import cycle
 from typing import Any, Self
 
 import numpy as np
@@ -90,11 +91,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         parts = [Part(t.ids, make(t.y, weights[t.ids])) for t, make in zip(tasks, makers, strict=True)]
         folds = calibration.assign_folds(codes, self.random_state) if self.probability is True else None
         held_out = [] if folds is None else self._fold_tasks(tasks, folds)
-        extra = [
-            Part(t.ids, makers[k % len(tasks)](t.y, weights[t.ids], part_of_data=True))
-            for k, t in enumerate(held_out)
-            if _both_sides(t)
-        ]
+        extra = _fold_parts(held_out, makers, weights)
         solutions, rows = self._solve(data, parts, extra, spent=sum(s.seconds for s in before))
         self.classes_ = classes
         self._store(data, codes, reduction, tasks, parts, solutions[: len(parts)])
@@ -300,6 +297,12 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         dual_coef = self.dual_coef_.toarray() if self._sparse else self.dual_coef_
         coefficients = reduction.coefficients(dual_coef, self._n_support)
         return (type(self.support_vectors_)(coefficients) if self._sparse else coefficients) @ self.support_vectors_
+
+
+def _fold_parts(tasks: Sequence[Task], makers: Sequence[TermsMaker], weights: Floats) -> list[Part]:
+    """The problems of all folds that leave two sides; the tasks of a fold are in the order of the makers."""
+    pairs = zip(tasks, cycle(makers))
+    return [Part(t.ids, make(t.y, weights[t.ids], part_of_data=True)) for t, make in pairs if _both_sides(t)]
 
 
 def _both_sides(task: Task) -> bool:

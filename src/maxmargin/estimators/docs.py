@@ -20,8 +20,9 @@ coef0 : float, default=0.0
 
 SHRINKING = """\
 shrinking : bool or {'bounds', 'history'}, default=True
-    Which variables the solver sets aside while it works: those that gap-safe rules hold at their bounds ('bounds',
-    the same as True), those that have long not moved ('history'), or none. The answer is the same."""
+    Which variables the solver sets aside while it works: those that no step with the most violating partner would
+    move ('bounds', the same as True, as LIBSVM), those that have been held at a bound for 100 steps ('history', as
+    SVM-light), or none. All come back before the end: the answer is the same."""
 
 SOLVING = """\
 tol : float, default=1e-3
@@ -49,7 +50,7 @@ solver : {'auto', 'smo'} or callable, default='auto'
 selection : {'auto', 'second-order', 'mvp', 'mg', 'hmg'}, default='auto'
     How the solver selects the pairs of variables that it moves.
 selection_rows : {'two', 'one', 'all'}, default='two'
-    Which stored rows the selection 'hmg' looks at.
+    Which rows the selections 'mg' and 'hmg' look at: both of the pair before, the newer one, or all stored ones.
 n_jobs : int, default=None
     Threads, None for all cores.
 warm_start : bool, default=False

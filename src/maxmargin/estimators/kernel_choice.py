@@ -16,10 +16,6 @@ from maxmargin.rows import Rows
 from maxmargin.rows.computed import ComputedRows
 from maxmargin.rows.precomputed import PrecomputedRows
 
-# A sparse matrix whose dense copy is at most this many bytes is computed with as that copy: the same kernel values to
-# the last bit as from dense data, and faster.
-SMALL_DENSE = 16 * 2**20
-
 NOT_FINITE = (
     "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be"
     " preprocessed."
@@ -56,13 +52,12 @@ def choose_kernel(estimator: Any, data: TrainingSet) -> KernelChoice:
         return KernelChoice(Callable(kernel), 0.0)
     if isinstance(kernel, str) and kernel == "precomputed":
         return KernelChoice(None, 0.0)
-    X = kept_rows(data)
-    largest = largest_norm(X)
+    largest = largest_norm(data.examples)
     if not np.isfinite(largest):
         raise ValueError(NOT_FINITE)
     if isinstance(kernel, Kernel):
         return KernelChoice(kernel, 0.0, largest)
-    gamma = resolve_gamma(estimator.gamma, X, data.weights)
+    gamma = resolve_gamma(estimator.gamma, data.examples, data.weights)
     return KernelChoice(by_name(kernel, gamma, estimator.degree, estimator.coef0), gamma, largest)
 
 
@@ -92,11 +87,6 @@ def _variance(X: Any, weights: Floats) -> float:
     if sparse:
         return float((share @ X.multiply(X)).sum()) - mean**2
     return float(share @ ((X - mean) ** 2).sum(axis=1))
-
-
-def kept_rows(data: TrainingSet) -> Any:
-    """The rows of positive weight, no copy when these are all."""
-    return data.X if data.complete else data.X[data.kept]
 
 
 def choose_precision(estimator: Any, choice: KernelChoice, data: TrainingSet, terms: Sequence[Terms]) -> str:
@@ -150,13 +140,7 @@ def make_rows(choice: KernelChoice, data: TrainingSet, precision: str, budget: f
         if np.dtype(precision).itemsize * data.n_rows**2 > budget:
             return _subset(ComputedRows(choice.kernel, data.X, precision), data)
         return _subset(PrecomputedRows(_whole_matrix(choice.kernel, data), precision), data)
-    return ComputedRows(choice.kernel, computed_with(kept_rows(data)), precision)
-
-
-def computed_with(X: Any) -> Any:
-    """X, or the dense copy of a small sparse X."""
-    small = sp.issparse(X) and X.shape[0] * X.shape[1] * X.dtype.itemsize <= SMALL_DENSE
-    return X.toarray() if small else X
+    return ComputedRows(choice.kernel, data.examples, precision)
 
 
 def _subset(rows: Rows, data: TrainingSet) -> Rows:

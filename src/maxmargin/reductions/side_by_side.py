@@ -81,25 +81,27 @@ def solve_side_by_side(
     n_jobs : int, optional
         Threads for all problems together.
     """
-    cores = threads(n_jobs)
-    workers = min(cores, len(parts))
+    workers = min(threads(n_jobs), len(parts))
     stopped = threading.Event()
     began = time.perf_counter()
 
     def one(part: Part, start: NDArray | None) -> Solution:
-        remaining = limits
-        if limits.max_time is not None:
-            remaining = replace(limits, max_time=max(0.0, limits.max_time - (time.perf_counter() - began)))
+        left = _limits_left(limits, time.perf_counter() - began)
         if workers > 1:
-            remaining = replace(remaining, callback=_stoppable(limits.callback, stopped))
-        share = cache_size / workers
-        return solve(part.problem(rows), remaining, cache_size=share, start=start, n_jobs=max(1, cores // workers))
+            left = replace(left, callback=_stoppable(limits.callback, stopped))
+        options = {"cache_size": cache_size / workers, "n_jobs": max(1, threads(n_jobs) // workers)}
+        return solve(part.problem(rows), left, start=start, **options)
 
     if workers == 1:
         return [one(part, start) for part, start in zip(parts, starts, strict=True)]
     with ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(one, part, start) for part, start in zip(parts, starts, strict=True)]
         return _results(pool, futures, stopped)
+
+
+def _limits_left(limits: Limits, seconds: float) -> Limits:
+    """The limits of a problem that starts so many seconds after the first."""
+    return limits if limits.max_time is None else replace(limits, max_time=max(0.0, limits.max_time - seconds))
 
 
 def _results(pool: ThreadPoolExecutor, futures: list[Future[Solution]], stopped: threading.Event) -> list[Solution]:

@@ -28,14 +28,12 @@ NEARLY_SINGULAR = 1e-5  # ratio of Cholesky's pivots, whose square is about that
 FLAT = 1e-12  # share of the largest curvature, or of the gradient, that is rounding
 
 
-def finish(problem: DualProblem, beta: Floats, f: Floats) -> tuple[Floats, Floats]:
-    """The optimum beta and its decision values f, from a nearly optimal feasible beta.
+def finish(problem: DualProblem, beta: Floats) -> tuple[Floats, Floats]:
+    """The optimum beta and its decision values f in float64, from a nearly optimal feasible beta.
 
     Where K is not positive semi-definite, or rounding stops the progress, the best point on the way is returned.
     """
     terms = problem.terms
-    if violation(terms, beta, f) == 0:
-        return beta, f
     K = problem.rows.with_precision("float64").block(np.arange(problem.rows.n))
     walk = _Walk(terms, K, beta)
     best, best_violation = walk.beta.copy(), walk.violation()

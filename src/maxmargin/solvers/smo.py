@@ -20,6 +20,7 @@ Singular pairs take the step of ALG5 with tau = 1e-12.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Literal
@@ -46,6 +47,8 @@ SHRINK_INTERVAL = 1000  # most steps between two looks at what may be removed
 STEPS_A_CLOCK = 16  # steps between two looks at the clock, as in core/pair_solver.cpp
 UNSHRINK_AT = 10.0  # times the tolerance: all variables come back for the last steps
 FLOAT32_ROUNDING = 2.0**-24
+ROUNDING_MATTERS = 1e-6  # tolerance below which the final certificate is made in float64
+SLACK = 0.01  # of a tolerance, for the rounding of a gradient that was updated many times
 DEAR_ENTRY = 100  # multiplications for a kernel value from which HMG's fewer rows outweigh its more steps
 SMALL_SHARE = 0.05  # of the matrix in the cache, below which rows are computed again and again
 
@@ -134,12 +137,14 @@ def solve(
     beta = pairs.beta()
     f = _decision_values(problem.terms, beta, pairs.gradient())
     if status is Status.CONVERGED and problem.terms.n <= SMALL:
-        beta, f = finish(problem, beta, f)
+        beta, f = finish(problem, beta)
         result = certificate(problem.terms, beta, f)
-    elif limits.tol_gap is not None and limits.tol_gap < 1e-6:
+    elif min(limits.tol, limits.tol if limits.tol_gap is None else limits.tol_gap) < ROUNDING_MATTERS:
         result = certify(problem, beta, n_jobs)
     else:
         result = certificate(problem.terms, beta, f, _rounding(problem.rows, beta, pairs))
+    if status is Status.CONVERGED and not _holds(result, limits):
+        status = Status.STALLED
     watch.look(_state(watch, pairs, result.violation, result.gap))
     return Solution(beta, f, result, status, pairs.steps, watch.seconds, watch.trace(), _counters(pairs))
 
@@ -160,7 +165,8 @@ def _run(pairs: Any, problem: DualProblem, watch: Watch, options: Options) -> St
             _unshrink(pairs)
             goal = tol
             if pairs.violation > tol:
-                pairs.shrink(SHRINKING[options.shrinking], HISTORY)  # with the gradients just made, few need to stay
+                if pause is Pause.CONVERGED:  # with the gradients just made, few need to stay; what stalled needs them all
+                    pairs.shrink(SHRINKING[options.shrinking], HISTORY)
                 continue
             pause = Pause.CONVERGED
         if pause is Pause.CONVERGED:
@@ -254,6 +260,12 @@ def _gap_reached(pairs: Any, problem: DualProblem, limits: Limits) -> bool:
     if limits.tol_gap is None:
         return True
     return _current_certificate(pairs, problem.terms).gap <= limits.tol_gap
+
+
+def _holds(result: Certificate, limits: Limits) -> bool:
+    """Whether the final certificate, which knows of rounding, keeps the tolerances that the pairs reached."""
+    goal = math.inf if limits.tol_gap is None else limits.tol_gap
+    return result.violation <= (1 + SLACK) * limits.tol and result.gap <= (1 + SLACK) * goal
 
 
 def _current_certificate(pairs: Any, terms: Terms) -> Certificate:

@@ -1,0 +1,80 @@
+"""Optima of real data that several solvers agree on, to all their digits, in float64."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zoo
+from maxmargin import kernels
+from maxmargin.losses import Hinge
+from maxmargin.problems import DualProblem
+from maxmargin.rows.computed import ComputedRows
+from maxmargin.solvers import smo
+from maxmargin.solvers.loop import Limits, Status
+
+
+def bounded(terms, beta) -> int:
+    """Number of coefficients that are exactly at a bound other than 0."""
+    return int(np.count_nonzero((beta != 0) & ((beta == terms.lo) | (beta == terms.hi))))
+
+
+@pytest.mark.parametrize("selection", ["second-order", "hmg"])
+@pytest.mark.parametrize("name", zoo.KNOWN)
+def test_known_optimum(name, selection):
+    known = zoo.KNOWN[name]
+    X, y = known.load()
+    terms = known.loss.dual(y, known.C)
+    problem = DualProblem(ComputedRows(kernels.Gaussian(known.gamma), X, "float64"), terms)
+    solution = smo.solve(problem, Limits(tol=1e-7, tol_gap=1e-11), selection=selection)
+    assert solution.status is Status.CONVERGED
+    assert known.lower <= solution.certificate.dual <= solution.certificate.primal <= known.upper
+    if known.intercept is not None:
+        assert solution.certificate.intercepts[0] == pytest.approx(known.intercept, abs=1e-7)
+    if known.support is not None:
+        assert (np.count_nonzero(solution.beta), bounded(terms, solution.beta)) == known.support
+
+
+@pytest.mark.parametrize("name", zoo.KNOWN)
+def test_default_precision_comes_within_its_tolerance(name):
+    known = zoo.KNOWN[name]
+    X, y = known.load()
+    terms = known.loss.dual(y, known.C)
+    solution = smo.solve(DualProblem(ComputedRows(kernels.Gaussian(known.gamma), X), terms))
+    assert solution.status is Status.CONVERGED
+    assert solution.certificate.violation <= 1e-3
+    assert solution.certificate.dual == pytest.approx(known.lower, rel=5e-4)
+    assert solution.certificate.primal >= known.lower * (1 - 1e-7)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.skipif("MAXMARGIN_DATA" not in os.environ, reason="MAXMARGIN_DATA names no folder of data sets")
+@pytest.mark.parametrize(
+    ("name", "objective", "intercept", "support"),
+    [
+        ("spam", 27019.13943, -1.7969939, (838, 537)),
+        ("adult-a1a", 567.78675664, -0.4285148, (691, 585)),
+    ],
+)
+def test_known_optimum_of_the_texts(name, objective, intercept, support):
+    spec = importlib.util.spec_from_file_location("load", Path(os.environ["MAXMARGIN_DATA"], "load.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    load = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(load)
+    given = load.problem(name)
+    X = given.X
+    if name == "spam":  # standardised in float64: load.py rounds to float32
+        X = zoo.standardised(load.load("spambase")[0].astype(np.float64))
+    terms = Hinge().dual(given.y, given.C)
+    problem = DualProblem(ComputedRows(kernels.Gaussian(given.gamma), X, "float64"), terms)
+    solution = smo.solve(problem, Limits(tol=1e-6, tol_gap=1e-10))
+    assert solution.status is Status.CONVERGED
+    assert solution.certificate.dual == pytest.approx(objective, rel=2e-10)
+    assert solution.certificate.intercepts[0] == pytest.approx(intercept, abs=2e-6)
+    assert (np.count_nonzero(solution.beta), bounded(terms, solution.beta)) == support

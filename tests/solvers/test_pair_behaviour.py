@@ -1,0 +1,296 @@
+"""What a fit promises: invariances, starts, caches, threads, exact zeros, degenerate data, agreement with scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn import svm
+
+import zoo
+from maxmargin import kernels, losses
+from maxmargin.problems import DualProblem, certificate, fold
+from maxmargin.rows.computed import ComputedRows
+from maxmargin.rows.precomputed import PrecomputedRows
+from maxmargin.solvers import smo
+from maxmargin.solvers.loop import Limits, Status
+from oracles import qp
+
+RBF = kernels.Gaussian(0.5)
+RULES = [("second-order", "two"), ("mvp", "two"), ("hmg", "two"), ("hmg", "one"), ("hmg", "all"), ("mg", "two")]
+
+
+@pytest.fixture
+def pairs_alone(monkeypatch):
+    """Without the exact finish."""
+    monkeypatch.setattr(smo, "SMALL", 0)
+
+
+def fit(X, terms, limits=None, kernel=RBF, precision="float64", **options):
+    return smo.solve(DualProblem(ComputedRows(kernel, X, precision), terms), limits or Limits(tol=1e-8), **options)
+
+
+# ---- maximum gain may stick (Glasmachers & Igel 2006, Theorem 7) ----------------------------------------------------
+
+FOUR_Q = np.array([[2, 3**0.5, 1, 3**0.5], [3**0.5, 4, 3**0.5, 3], [1, 3**0.5, 2, 3**0.5], [3**0.5, 3, 3**0.5, 4]])
+FOUR_Y = np.array([-1.0, -1.0, 1.0, 1.0])
+
+
+def four_points() -> DualProblem:
+    """From 0 the first pair is {1, 3}, by the tie that all four share; no pair that keeps one of them gains."""
+    return DualProblem(PrecomputedRows(FOUR_Q * np.outer(FOUR_Y, FOUR_Y)), losses.Hinge().dual(FOUR_Y, 0.1))
+
+
+@pytest.mark.parametrize("rows", ["two", "one", "all"])
+def test_maximum_gain_sticks_and_says_so(rows, pairs_alone):
+    solution = smo.solve(four_points(), Limits(tol=1e-6), selection="mg", rows=rows)
+    assert solution.status is Status.STALLED
+    np.testing.assert_array_equal(FOUR_Y * solution.beta, [0.1, 0.0, 0.1, 0.0])
+    assert solution.certificate.violation == pytest.approx(2 * (1 - 3**0.5 / 5))
+    assert solution.certificate.gap > 0.1
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule[0] != "mg"])
+def test_the_hybrid_does_not_stick(rule, pairs_alone):
+    solution = smo.solve(four_points(), Limits(tol=1e-12), selection=rule[0], rows=rule[1])
+    nu = (1 - 3**0.5 / 5) / 7  # where the gradient of the second pair vanishes
+    assert solution.status is Status.CONVERGED
+    np.testing.assert_allclose(FOUR_Y * solution.beta, [0.1, nu, 0.1, nu], rtol=1e-12)
+
+
+# ---- degenerate data ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shrinking", ["bounds", "history", False])
+@pytest.mark.parametrize("rule", RULES[:5])
+@pytest.mark.parametrize("name", ["hinge", "squared hinge", "epsilon", "epsilon zero", "pinball 0.1", "least squares", "huber"])
+@pytest.mark.parametrize("rows", ["identical", "zero", "doubled"])
+def test_directions_without_curvature(rows, name, rule, shrinking, pairs_alone):
+    data = zoo.problem(name, seed=4, n=24, C=0.7)
+    X = {"identical": np.ones((24, 2)), "zero": np.zeros((24, 2)), "doubled": np.repeat(data.X[:8], 3, axis=0)}[rows]
+    terms = zoo.terms(name, data)
+    solution = fit(X, terms, Limits(tol=1e-7), kernels.Linear(), selection=rule[0], rows=rule[1], shrinking=shrinking)
+    assert solution.status is Status.CONVERGED
+    K = X @ X.T
+    best = qp.objective(K, terms, qp.solve(K, terms))
+    assert -solution.certificate.dual == pytest.approx(best, rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("name", list(zoo.REGRESSION))
+def test_very_few_examples(name, n, fit_intercept):
+    X, y = np.arange(1.0, n + 1)[:, None], np.array([2.0, -1.0, 0.5])[:n]
+    terms = zoo.REGRESSION[name].dual(y, 1.5, fit_intercept=fit_intercept)
+    solution = fit(X, terms)
+    K = RBF.block(X, X)
+    assert solution.status is Status.CONVERGED
+    best = qp.objective(K, terms, qp.solve(K, terms)) if n > 1 or not fit_intercept else 0.0
+    assert -solution.certificate.dual == pytest.approx(best, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("rule", RULES[:5])
+@pytest.mark.parametrize("name", ["epsilon", "squared epsilon"])
+def test_coefficients_inside_the_tube_are_exactly_zero(name, fit_intercept, rule, pairs_alone):
+    data = zoo.regression(seed=3, n=60, C=5.0)
+    loss = type(zoo.REGRESSION[name])(0.4)
+    solution = fit(
+        data.X, loss.dual(data.y, data.C, fit_intercept=fit_intercept), selection=rule[0], rows=rule[1], shrinking="history"
+    )
+    b = solution.certificate.intercepts[0] if fit_intercept else 0.0
+    inside = np.abs(data.y - solution.f - b) < 0.4 - 1e-6
+    assert 5 < inside.sum() < 60
+    assert (solution.beta[inside] == 0).all()
+    assert (solution.beta[np.abs(data.y - solution.f - b) > 0.4 + 1e-6] != 0).all()
+
+
+def test_a_wide_tube_leaves_nothing():
+    data = zoo.regression(seed=3, n=20)
+    solution = fit(data.X, losses.EpsilonInsensitive(100.0).dual(data.y, 1.0))
+    np.testing.assert_array_equal(solution.beta, np.zeros(20))
+    assert solution.certificate.gap == 0
+
+
+# ---- starts ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*zoo.LOSSES, *zoo.NU])
+def test_warm_starts_end_where_cold_ones_do(name, pairs_alone):
+    data = zoo.problem(name, seed=6, n=50, C=1.0)
+    terms, other = zoo.terms(name, data), zoo.terms(name, zoo.Problem(data.X, data.y, 1.5 * data.C))
+    cold, neighbour = fit(data.X, terms), fit(data.X, other)
+    for start in (cold.beta, neighbour.beta, 5 * neighbour.beta + 1.0, np.full(terms.m, -3.0)):
+        warm = fit(data.X, terms, start=start, shrinking="history")
+        assert warm.status is Status.CONVERGED
+        assert warm.certificate.dual == pytest.approx(cold.certificate.dual, rel=1e-7, abs=1e-8)
+        assert ((warm.beta >= terms.lo) & (warm.beta <= terms.hi)).all()
+        for _, total, members in terms.groups():
+            assert warm.beta[members].sum() == pytest.approx(total, abs=1e-11)
+
+
+def test_an_optimal_start_stays():
+    data = zoo.classification(seed=6, n=50)
+    terms = zoo.terms("hinge", data)
+    optimum = fit(data.X, terms)
+    again = fit(data.X, terms, start=optimum.beta)
+    np.testing.assert_array_equal(again.beta == 0, optimum.beta == 0)
+    np.testing.assert_allclose(again.beta, optimum.beta, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("start", "message"), [(np.zeros(3), r"beta has shape \(3,\)"), (np.full(50, np.nan), r"beta\[0\] is nan")]
+)
+def test_starts_that_are_none(start, message):
+    data = zoo.classification(seed=6, n=50)
+    with pytest.raises(ValueError, match=message):
+        fit(data.X, zoo.terms("hinge", data), start=start)
+
+
+# ---- invariances ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*zoo.LOSSES, *zoo.NU])
+def test_the_order_of_the_examples_does_not_matter(name, pairs_alone):
+    data = zoo.problem(name, seed=7, n=40, weighted=True)
+    order = np.random.default_rng(0).permutation(40)
+    first = fit(data.X, zoo.terms(name, data))
+    second = fit(data.X[order], zoo.terms(name, zoo.Problem(data.X[order], data.y[order], data.C[order])))
+    assert second.certificate.dual == pytest.approx(first.certificate.dual, rel=1e-7, abs=1e-9)
+    np.testing.assert_allclose(second.f, first.f[order], atol=2e-4)
+
+
+@pytest.mark.parametrize("name", [*zoo.LOSSES, *zoo.NU])
+def test_a_weight_of_two_is_a_second_copy(name):
+    data = zoo.problem(name, seed=8, n=30)
+    twice = np.arange(30) % 3 == 0
+    weighted = fit(data.X, zoo.terms(name, zoo.Problem(data.X, data.y, data.C * (1 + twice))))
+    X, y, C = (np.concatenate([a, a[twice]]) for a in (data.X, data.y, data.C))
+    repeated = fit(X, zoo.terms(name, zoo.Problem(X, y, C)))
+    assert weighted.certificate.dual == pytest.approx(repeated.certificate.dual, rel=1e-9)
+    np.testing.assert_allclose(weighted.f, repeated.f[:30], atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 0.5, 1e3])
+@pytest.mark.parametrize("name", ["hinge", "squared hinge", "epsilon", "pinball 0.1"])
+def test_a_multiple_of_the_kernel_is_a_multiple_of_C(name, scale):
+    """(s K, C) and (K, s C): beta s-fold, f the same, objectives s-fold."""
+    data = zoo.problem(name, seed=9, n=35)
+    first = fit(data.X, zoo.terms(name, data), kernel=scale * RBF)
+    second = fit(data.X, zoo.terms(name, zoo.Problem(data.X, data.y, scale * data.C)))
+    assert second.certificate.dual == pytest.approx(scale * first.certificate.dual, rel=1e-8)
+    np.testing.assert_allclose(second.f, first.f, atol=1e-6)
+
+
+# ---- cache, threads, precision --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("shrinking", ["bounds", "history", False])
+@pytest.mark.parametrize("rule", RULES[:5])
+@pytest.mark.parametrize("name", ["hinge", "epsilon", "nu regression", "nu classification"])
+def test_the_least_cache_serves_as_the_largest(name, rule, shrinking, precision, pairs_alone):
+    data = zoo.problem(name, seed=1, n=150, C=4.0)
+    terms = zoo.terms(name, data)
+    options = {"selection": rule[0], "rows": rule[1], "shrinking": shrinking, "precision": precision}
+    least = fit(data.X, terms, Limits(tol=1e-5), cache_size=1e-9, **options)
+    largest = fit(data.X, terms, Limits(tol=1e-5), cache_size=64, **options)
+    assert least.status is largest.status is Status.CONVERGED
+    assert least.certificate.dual == pytest.approx(largest.certificate.dual, rel=1e-6)
+    row_bytes = 160 * np.dtype(precision).itemsize
+    assert least.counters["cache_bytes"] <= 4 * row_bytes
+    assert largest.counters["cache_bytes"] <= 154 * row_bytes
+    assert least.counters["rows_computed"] > largest.counters["rows_computed"]
+    proved = certificate(terms, least.beta, RBF.block(data.X, data.X) @ fold(terms, least.beta))
+    assert proved.gap < (1e-4 if precision == "float64" else 1e-3)
+
+
+@pytest.mark.parametrize("cache_size", [0, -1, "big", float("nan")])
+def test_cache_sizes_that_are_none(cache_size):
+    data = zoo.classification(seed=1)
+    with pytest.raises(ValueError, match='it must be a positive number of megabytes or "auto"'):
+        fit(data.X, zoo.terms("hinge", data), cache_size=cache_size)
+
+
+def test_threads_do_not_change_the_solution(pairs_alone):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 9000)) / 95
+    y = np.where(X[:, :50].sum(axis=1) > 0, 1.0, -1.0)
+    terms = losses.Hinge().dual(y, 10.0)
+    one, two = (fit(X, terms, Limits(tol=1e-6), kernels.Gaussian(1.0), n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert one.certificate.dual == pytest.approx(two.certificate.dual, rel=1e-9)
+    np.testing.assert_allclose(one.f, two.f, atol=1e-5)
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+@pytest.mark.parametrize("name", ["hinge", "epsilon", "squared hinge", "least squares"])
+def test_the_optimum_lies_within_the_certificate_of_float32_rows(name, C, pairs_alone):
+    data = zoo.problem(name, seed=1, n=200, C=C)
+    terms = zoo.terms(name, data)
+    proved = fit(data.X, terms, Limits(tol=1e-4), precision="float32").certificate
+    optimum = fit(data.X, terms, Limits(tol=1e-9)).certificate.dual
+    assert proved.dual <= optimum * (1 + 1e-12)
+    assert proved.primal >= optimum * (1 - 1e-12)
+    assert proved.gap == pytest.approx((proved.primal - proved.dual) / proved.primal, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"selection": "best"}, "selection is 'best', but it must be one of 'auto', 'second-order', 'mvp', 'mg', 'hmg'"),
+        ({"rows": "three"}, "rows is 'three', but it must be one of 'two', 'one', 'all'"),
+        ({"shrinking": "always"}, "shrinking is 'always', but it must be one of False, 'bounds', 'history'"),
+    ],
+)
+def test_options_that_are_none(option, message):
+    data = zoo.classification(seed=1)
+    with pytest.raises(ValueError, match=message):
+        fit(data.X, zoo.terms("hinge", data), **option)
+
+
+def test_rows_and_terms_of_different_sizes():
+    with pytest.raises(ValueError, match="K has 30 rows, but the terms are for 29"):
+        DualProblem(ComputedRows(RBF, np.zeros((30, 1))), losses.LeastSquares().dual(np.zeros(29), 1.0))
+
+
+# ---- scikit-learn ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nu", [0.1, 0.5, 0.9])
+def test_nu_regression_is_scikit_learns(nu):
+    data = zoo.regression(seed=2, n=60, C=2.0)
+    solution = fit(data.X, losses.NuRegression(nu).dual(data.y, data.C))
+    peer = svm.NuSVR(nu=nu, C=2.0, gamma=0.5, tol=1e-9).fit(data.X, data.y)
+    np.testing.assert_allclose(solution.f + solution.certificate.intercepts.mean(), peer.predict(data.X), atol=1e-5)
+
+
+@pytest.mark.parametrize("nu", [0.1, 0.4, 0.7])
+def test_nu_classification_is_scikit_learns(nu):
+    data = zoo.classification(seed=2, n=60)
+    solution = fit(data.X, losses.NuClassification(nu).dual(data.y, data.C))
+    rising, falling = solution.certificate.intercepts
+    values = (solution.f + (rising + falling) / 2) / ((falling - rising) / 2)
+    peer = svm.NuSVC(nu=nu, gamma=0.5, tol=1e-9).fit(data.X, data.y)
+    np.testing.assert_allclose(values, peer.decision_function(data.X), atol=1e-4)
+
+
+@pytest.mark.parametrize("nu", [0.05, 0.5, 0.9])
+def test_one_class_is_scikit_learns(nu):
+    data = zoo.classification(seed=2, n=60)
+    solution = fit(data.X, losses.OneClass(nu).dual(data.C))
+    peer = svm.OneClassSVM(nu=nu, gamma=0.5, tol=1e-9).fit(data.X)
+    np.testing.assert_allclose(solution.f, peer.score_samples(data.X), atol=1e-5)
+    values = solution.f + solution.certificate.intercepts[0]
+    np.testing.assert_allclose(values, peer.decision_function(data.X), atol=1e-5)
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_classification_and_regression_are_scikit_learns(C):
+    data = zoo.classification(seed=2, n=80, weighted=True)
+    solution = fit(data.X, losses.Hinge().dual(data.y, C * data.C))
+    peer = svm.SVC(C=C, gamma=0.5, tol=1e-9).fit(data.X, data.y, sample_weight=data.C)
+    values = solution.f + solution.certificate.intercepts[0]
+    np.testing.assert_allclose(values, peer.decision_function(data.X), atol=1e-5)
+    data = zoo.regression(seed=2, n=80)
+    solution = fit(data.X, losses.EpsilonInsensitive(0.1).dual(data.y, C))
+    peer = svm.SVR(C=C, gamma=0.5, epsilon=0.1, tol=1e-9).fit(data.X, data.y)
+    np.testing.assert_allclose(solution.f + solution.certificate.intercepts[0], peer.predict(data.X), atol=1e-5)
