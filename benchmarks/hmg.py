@@ -25,8 +25,16 @@ from maxmargin.solvers.loop import Limits
 
 # Printed iterations, seconds and objective by set and selection.
 TABLE_2 = {
-    "spam": {"mvp": (36610, 11.21, 27019.138), "second-order": (9228, 8.44, 27019.140), "hmg": (10563, 9.17, 27019.140)},
-    "connect-4": {"mvp": (65167, 916, 13557.542), "second-order": (45504, 734, 13557.542), "hmg": (50281, 633, 13557.536)},
+    "spam": {
+        "mvp": (36610, 11.21, 27019.138),
+        "second-order": (9228, 8.44, 27019.140),
+        "hmg": (10563, 9.17, 27019.140),
+    },
+    "connect-4": {
+        "mvp": (65167, 916, 13557.542),
+        "second-order": (45504, 734, 13557.542),
+        "hmg": (50281, 633, 13557.536),
+    },
     "mnist-low-high": {
         "mvp": (185162, 13657, 143199.142),
         "second-order": (110441, 9957, 143199.146),

@@ -68,7 +68,13 @@ def one(name: str, who: str) -> None:
     seconds, beta, iterations = FITS[who](p)
     rows = ComputedRows(Gaussian(p.gamma), p.X, "float64")
     found = certify(DualProblem(rows, Hinge().dual(p.y.astype(float), p.C)), beta)
-    result = {"seconds": seconds, "iterations": iterations, "gap": found.gap, "dual": found.dual, "sv": int(np.sum(beta != 0))}
+    result = {
+        "seconds": seconds,
+        "iterations": iterations,
+        "gap": found.gap,
+        "dual": found.dual,
+        "sv": int(np.sum(beta != 0)),
+    }
     print(json.dumps(result))
 
 
@@ -92,9 +98,10 @@ def main() -> None:
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
-        return one(*arguments.one)
+        one(*arguments.one)
+        return
     print(f"{sets.machine()}; one thread, {CACHE_MB} MB, tol = {TOL:g}; medians of {arguments.repeats}")
-    print(f"{'set':<12}{'maxmargin':>11}{'libsvm':>9}{'ratio':>7}{'gap':>10}{'its':>10}{'SV':>7}{'its SV':>8}")
+    print(f"{'set':<12}{'maxmargin':>11}{'libsvm':>9}{'ratio':>7}{'gap':>10}{'of libsvm':>10}{'SV':>7}{'libsvm':>8}")
     for name in arguments.sets.split(","):
         results = alternate(name, arguments.repeats)
         ours, theirs = ([r["seconds"] for r in results[who]] for who in FITS)

@@ -15,7 +15,8 @@ def problem(name: str) -> Any:
     if not (folder / "load.py").exists():
         sys.exit(f"{folder} holds no load.py: set MAXMARGIN_DATA to the folder of the data sets.")
     spec = importlib.util.spec_from_file_location("load", folder / "load.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["load"] = module
     spec.loader.exec_module(module)

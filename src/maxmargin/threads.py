@@ -22,5 +22,5 @@ def threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return available()
     if n_jobs == 0:
-        raise ValueError("n_jobs is 0, but it must be a positive number of threads, or negative to count from all cores.")
+        raise ValueError("n_jobs is 0, but it must be a number of threads, or negative to count from all cores.")
     return n_jobs if n_jobs > 0 else max(1, available() + 1 + n_jobs)

@@ -45,7 +45,9 @@ def test_only_kernels_are_added():
         kernels.Linear() * "2"
 
 
-@pytest.mark.parametrize(("kernel", "name"), [(kernels.ChiSquared(), "chi-squared"), (kernels.Intersection(), "intersection")])
+@pytest.mark.parametrize(
+    ("kernel", "name"), [(kernels.ChiSquared(), "chi-squared"), (kernels.Intersection(), "intersection")]
+)
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_histograms_are_not_negative(kernel, name, form):
     bad = np.abs(X)
@@ -56,7 +58,9 @@ def test_histograms_are_not_negative(kernel, name, form):
         lambda: kernel.diag(form(bad)),
         lambda: ComputedRows(kernel, form(bad)).block([0]),
     ):
-        with pytest.raises(ValueError, match=f"The {name} kernel compares histograms, but X holds the negative value -0.25"):
+        with pytest.raises(
+            ValueError, match=f"The {name} kernel compares histograms, but X holds the negative value -0.25"
+        ):
             call()
 
 
@@ -102,7 +106,9 @@ def test_an_error_inside_a_function_comes_out_as_it_is():
         smo.solve(DualProblem(ComputedRows(kernels.Callable(later), X), LeastSquares().dual(X[:, 0], 1.0)))
 
 
-@pytest.mark.parametrize("kernel", [kernels.Linear(), kernels.Polynomial(9, 1.0, 0.0), kernels.Linear() * kernels.Linear()])
+@pytest.mark.parametrize(
+    "kernel", [kernels.Linear(), kernels.Polynomial(9, 1.0, 0.0), kernels.Linear() * kernels.Linear()]
+)
 def test_values_beyond_float32_are_refused_by_a_fit(kernel):
     y = np.array([-1.0, 1.0, 1.0, -1.0, 1.0, -1.0])
     huge = 1e30 * X

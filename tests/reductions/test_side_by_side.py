@@ -1,6 +1,7 @@
 """Problems solved side by side: shared rows, limits, threads, and what happens when one fails."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from maxmargin.reductions import OneVsOne, OneVsRest, Part, solve_side_by_side
 from maxmargin.reductions.side_by_side import shared_rows
 from maxmargin.rows.computed import ComputedRows
 from maxmargin.rows.precomputed import PrecomputedRows
+from maxmargin.rows.shared import blocks
 from maxmargin.solvers import smo
 from maxmargin.solvers.loop import Limits
 
@@ -39,14 +41,34 @@ def test_each_part_is_solved_as_if_alone(reduction, n_jobs):
         np.testing.assert_allclose(solution.f, alone.f, atol=1e-7)
 
 
-def test_whole_matrix_when_it_fits_and_is_read_more_than_once():
+def test_rows_are_shared_where_several_problems_compute_them():
     parts = parts_of(OneVsRest(3))
-    shared = shared_rows(ROWS, parts, budget=60 * 60 * 8)
-    assert isinstance(shared, PrecomputedRows)
-    np.testing.assert_allclose(shared.block(np.arange(60)), ROWS.block(np.arange(60)), atol=1e-12)
-    assert shared_rows(ROWS, parts, budget=60 * 60 * 8 - 1) is ROWS
-    assert shared_rows(ROWS, parts[:1], budget=1e9) is ROWS
-    assert shared_rows(shared, parts, budget=1e9) is shared
+    shared = shared_rows(ROWS, parts, budget=1e9, n_jobs=1)
+    for part in parts:
+        part.problem(shared).rows.block(np.arange(60))
+    assert shared.store.pieces_computed == 60
+    assert shared.store.hits == 2 * 60
+    assert shared_rows(ROWS, parts[:1], budget=1e9, n_jobs=1) is ROWS
+    there = PrecomputedRows(ROWS.block(np.arange(60)))
+    assert shared_rows(there, parts, budget=1e9, n_jobs=1) is there
+
+
+@pytest.mark.parametrize("budget", [1e9, 2000.0])
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_shared_rows_are_the_rows(precision, budget):
+    rows = ROWS.with_precision(precision)
+    for reduction in (OneVsOne(3), OneVsRest(3)):
+        parts = parts_of(reduction)
+        shared = shared_rows(rows, parts, budget, n_jobs=2)
+        with ThreadPoolExecutor(4) as pool:
+            blocks = pool.map(lambda part, rows=shared: part.problem(rows).rows.block(np.arange(len(part.ids))), parts)
+            for part, block in zip(parts, blocks, strict=True):
+                np.testing.assert_array_equal(block, rows.block(part.ids, part.ids))
+
+
+def test_blocks_are_the_coarsest_that_parts_are_made_of():
+    found = blocks(6, [np.array([0, 1, 2]), np.array([2, 3, 4])])
+    assert sorted(block.tolist() for block in found) == [[0, 1], [2], [3, 4], [5]]
 
 
 def test_cache_and_threads_are_divided():

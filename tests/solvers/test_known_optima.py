@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +15,8 @@ from maxmargin.problems import DualProblem
 from maxmargin.rows.computed import ComputedRows
 from maxmargin.solvers import smo
 from maxmargin.solvers.loop import Limits, Status
+
+AGREEMENT = 2e-10  # of the solvers that the optima come from
 
 
 def bounded(terms, beta) -> int:
@@ -32,7 +33,8 @@ def test_known_optimum(name, selection):
     problem = DualProblem(ComputedRows(kernels.Gaussian(known.gamma), X, "float64"), terms)
     solution = smo.solve(problem, Limits(tol=1e-7, tol_gap=1e-11), selection=selection)
     assert solution.status is Status.CONVERGED
-    assert known.lower <= solution.certificate.dual <= solution.certificate.primal <= known.upper
+    assert known.lower * (1 - AGREEMENT) <= solution.certificate.dual
+    assert solution.certificate.primal <= known.upper * (1 + AGREEMENT)
     if known.intercept is not None:
         assert solution.certificate.intercepts[0] == pytest.approx(known.intercept, abs=1e-7)
     if known.support is not None:
@@ -61,12 +63,9 @@ def test_default_precision_comes_within_its_tolerance(name):
         ("adult-a1a", 567.78675664, -0.4285148, (691, 585)),
     ],
 )
-def test_known_optimum_of_the_texts(name, objective, intercept, support):
-    spec = importlib.util.spec_from_file_location("load", Path(os.environ["MAXMARGIN_DATA"], "load.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    load = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(load)
+def test_known_optimum_of_the_texts(name, objective, intercept, support, monkeypatch):
+    monkeypatch.syspath_prepend(os.environ["MAXMARGIN_DATA"])
+    load = importlib.import_module("load")
     given = load.problem(name)
     X = given.X
     if name == "spam":  # standardised in float64: load.py rounds to float32

@@ -62,7 +62,9 @@ def test_the_hybrid_does_not_stick(rule, pairs_alone):
 
 @pytest.mark.parametrize("shrinking", ["bounds", "history", False])
 @pytest.mark.parametrize("rule", RULES[:5])
-@pytest.mark.parametrize("name", ["hinge", "squared hinge", "epsilon", "epsilon zero", "pinball 0.1", "least squares", "huber"])
+@pytest.mark.parametrize(
+    "name", ["hinge", "squared hinge", "epsilon", "epsilon zero", "pinball 0.1", "least squares", "huber"]
+)
 @pytest.mark.parametrize("rows", ["identical", "zero", "doubled"])
 def test_directions_without_curvature(rows, name, rule, shrinking, pairs_alone):
     data = zoo.problem(name, seed=4, n=24, C=0.7)
@@ -95,7 +97,11 @@ def test_coefficients_inside_the_tube_are_exactly_zero(name, fit_intercept, rule
     data = zoo.regression(seed=3, n=60, C=5.0)
     loss = type(zoo.REGRESSION[name])(0.4)
     solution = fit(
-        data.X, loss.dual(data.y, data.C, fit_intercept=fit_intercept), selection=rule[0], rows=rule[1], shrinking="history"
+        data.X,
+        loss.dual(data.y, data.C, fit_intercept=fit_intercept),
+        selection=rule[0],
+        rows=rule[1],
+        shrinking="history",
     )
     b = solution.certificate.intercepts[0] if fit_intercept else 0.0
     inside = np.abs(data.y - solution.f - b) < 0.4 - 1e-6
@@ -236,7 +242,10 @@ def test_the_optimum_lies_within_the_certificate_of_float32_rows(name, C, pairs_
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"selection": "best"}, "selection is 'best', but it must be one of 'auto', 'second-order', 'mvp', 'mg', 'hmg'"),
+        (
+            {"selection": "best"},
+            "selection is 'best', but it must be one of 'auto', 'second-order', 'mvp', 'mg', 'hmg'",
+        ),
         ({"rows": "three"}, "rows is 'three', but it must be one of 'two', 'one', 'all'"),
         ({"shrinking": "always"}, "shrinking is 'always', but it must be one of False, 'bounds', 'history'"),
     ],

@@ -92,7 +92,9 @@ def test_any_problem_is_solved(task, rule, shrinking, sparse, precision):
     X, kernel, terms = task
     K = zoo.KERNELS[kernel](X, X)
     rows = ComputedRows(NATIVE[kernel], sp.csr_array(X) if sparse else X, precision)
-    solution = smo.solve(DualProblem(rows, terms), Limits(tol=1e-5), selection=rule[0], rows=rule[1], shrinking=shrinking)
+    solution = smo.solve(
+        DualProblem(rows, terms), Limits(tol=1e-5), selection=rule[0], rows=rule[1], shrinking=shrinking
+    )
     check_optimal(K, terms, solution, qp.objective(K, terms, qp.solve(K, terms)), tol=1e-5)
 
 
@@ -151,7 +153,9 @@ def test_maximum_gain_alone_converges_or_says_that_it_stalled(name, fit_intercep
 
 @pytest.mark.parametrize("selection", ["second-order", "hmg"])
 @pytest.mark.parametrize("shrinking", SHRINKING)
-@pytest.mark.parametrize("name", ["hinge", "epsilon", "pinball 0.1", "squared hinge", "nu regression", "nu classification"])
+@pytest.mark.parametrize(
+    "name", ["hinge", "epsilon", "pinball 0.1", "squared hinge", "nu regression", "nu classification"]
+)
 def test_a_problem_too_large_for_the_finish(name, shrinking, selection):
     """n = 1,100: the certificate, recomputed here, is the proof."""
     data = zoo.problem(name, seed=2, n=1100, C=2.0)

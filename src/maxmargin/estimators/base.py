@@ -25,7 +25,6 @@ from maxmargin.problems import Certificate, DualProblem, certify
 from maxmargin.reductions.side_by_side import Part, shared_rows, solve_side_by_side
 from maxmargin.report import Progress
 from maxmargin.rows import Rows
-from maxmargin.rows.precomputed import PrecomputedRows
 from maxmargin.solvers import smo
 from maxmargin.solvers.loop import Limits, Solution, Status
 from maxmargin.solvers.memory import MEGABYTE, cache_bytes
@@ -141,8 +140,7 @@ class KernelMachine(BaseEstimator):
         precision = kernel_choice.choose_precision(self, choice, data, [part.terms for part in parts])
         rows = kernel_choice.make_rows(choice, data, precision, budget)
         everything = [*parts, *extra]
-        shared = shared_rows(rows, everything, budget)
-        held = shared.K.nbytes if isinstance(shared, PrecomputedRows) and choice.kernel is not None else 0
+        shared = shared_rows(rows, everything, budget, self.n_jobs)
         with self._reporting() as callback:
             max_time = None if self.max_time is None else max(0.0, self.max_time - spent)
             limits = Limits(self.tol, self.tol_gap, self.max_iter, max_time, callback)
@@ -151,7 +149,7 @@ class KernelMachine(BaseEstimator):
                 shared,
                 everything,
                 limits,
-                cache_size=max(1.0, (budget - held) / MEGABYTE),
+                cache_size=(budget if shared is rows else budget / 2) / MEGABYTE,
                 starts=self._starts(parts) + [None] * len(extra),
                 n_jobs=self.n_jobs,
             )
@@ -291,8 +289,8 @@ class KernelMachine(BaseEstimator):
         if self.kernel_ is None:
             return lambda rows: X[rows][:, self.support_]
         if not is_function(self.kernel):
-            kernel = self.kernel_
-            return lambda rows: kernel.block(X[rows], self.support_vectors_)
+            values = self.kernel_.against(self.support_vectors_)
+            return lambda rows: values(X[rows])
         if 8 * n * self.shape_fit_[0] <= cache_bytes(self.cache_size):
             K = self._function_values(X)
             return lambda rows: K[rows]

@@ -8,6 +8,7 @@ from typing import Any
 from maxmargin.kernels.native import NativeKernel, refuse_negative
 from maxmargin.kernels.ranges import positive_gamma
 
+
 @dataclass(frozen=True)
 class ChiSquared(NativeKernel):
     r""":math:`k(x, z) = \exp(-\gamma \sum_k (x_k - z_k)^2 / (x_k + z_k))` for histograms, with 0/0 = 0."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 from maxmargin.kernels.native import NativeKernel
 from maxmargin.kernels.ranges import positive_gamma
+
 
 @dataclass(frozen=True)
 class Gaussian(NativeKernel):

@@ -12,7 +12,6 @@ from maxmargin.kernels.native import NativeKernel, refuse_negative
 class Intersection(NativeKernel):
     r""":math:`k(x, z) = \sum_k \min(x_k, z_k)` for histograms."""
 
-
     pairing = "minimum"
     shape = "identity"
     moves_with_data = False

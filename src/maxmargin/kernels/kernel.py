@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +50,10 @@ class Kernel(ABC):
 
         kind = core.Callback32 if precision == "float32" else core.Callback64
         return kind(checked(self.diag(X), (n,), "float64"), rows)
+
+    def against(self, Z: Any) -> Callable[[Any], NDArray]:
+        """From examples X to k(x, z) for every z of Z: `block`, where what Z needs is done once."""
+        return lambda X: self.block(X, Z)
 
     def cost(self, X: Any) -> float:
         """About how many multiplications a value takes; a function from outside counts as dear."""

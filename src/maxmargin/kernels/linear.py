@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 from maxmargin.kernels.native import NativeKernel
 
 
 @dataclass(frozen=True)
 class Linear(NativeKernel):
     r""":math:`k(x, z) = \langle x, z \rangle`."""
-
 
     pairing = "dot"
     shape = "identity"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 from maxmargin.kernels.native import NativeKernel
 from maxmargin.kernels.ranges import positive_gamma
 
+
 @dataclass(frozen=True)
 class Matern32(NativeKernel):
-    r""":math:`k(x, z) = (1 + s) e^{-s}` with :math:`s = \sqrt{3 \gamma}\, \|x - z\|`; the length scale is :math:`1/\sqrt\gamma`."""
+    r""":math:`k(x, z) = (1 + s) e^{-s}` with :math:`s = \sqrt{3 \gamma}\, \|x - z\|`.
+
+    The length scale is :math:`1/\sqrt\gamma`.
+    """
 
     gamma: float = 1.0
 

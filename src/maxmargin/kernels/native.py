@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from maxmargin._native import core
-from maxmargin.kernels.kernel import Floats, Kernel
+from maxmargin.kernels.kernel import Floats, Kernel, count
 
 # As in core/vector_table.hpp.
 PAIRINGS = ("dot", "absolute", "chi_squared", "minimum")
@@ -38,17 +39,21 @@ class NativeKernel(Kernel):
         self.check(X)
         return self._engine(native_data(X), self._centre(X, precision), precision, threads)
 
-    def block(self, X: Any, Z: Any, precision: str = "float64", threads: int = 1) -> NDArray:
+    def block(self, X: Any, Z: Any, precision: str = "float64") -> NDArray:
         """k(x, z) for every x of X and z of Z, shape (len(X), len(Z))."""
-        self.check(X)
-        self.check(Z)
-        x, z = native_data(X), native_data(Z)
-        if x.columns != z.columns:
-            raise ValueError(f"X has {x.columns} features, but Z has {z.columns}: they must be the same.")
-        columns = self._engine(z, self._centre(Z, precision), precision, threads)
-        out = np.empty((x.rows, core.padded(z.rows)), precision)
-        columns.block(x, 0, x.rows, out)
-        return out[:, : z.rows]
+        return self.against(Z, precision)(X)
+
+    def against(self, Z: Any, precision: str = "float64") -> Callable[[Any], NDArray]:
+        """From examples X to their kernel values against Z, which is packed once; safe from several threads."""
+        columns = self.source(Z, precision, 1)
+
+        def values(X: Any) -> NDArray:
+            self.check(X)
+            out = np.empty((count(X), core.padded(columns.size)), precision)
+            columns.block(native_data(X), 0, count(X), out)
+            return out[:, : columns.size]
+
+        return values
 
     def cost(self, X: Any) -> float:
         if sp.issparse(X):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 from maxmargin.kernels.native import NativeKernel
 from maxmargin.kernels.ranges import finite_coef0, natural_degree, positive_gamma
+
 
 @dataclass(frozen=True)
 class Polynomial(NativeKernel):

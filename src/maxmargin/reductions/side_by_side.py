@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from maxmargin.problems import DualProblem, Terms
 from maxmargin.rows import Rows
 from maxmargin.rows.precomputed import PrecomputedRows
+from maxmargin.rows.shared import SharedRows
 from maxmargin.solvers.loop import Limits, Solution
 from maxmargin.threads import threads
 
@@ -41,17 +42,14 @@ class Part:
         return DualProblem(rows if len(self.ids) == rows.n else rows.part(self.ids), self.terms)
 
 
-def shared_rows(rows: Rows, parts: Sequence[Part], budget: float) -> Rows:
-    """The rows that all parts are to read: the whole kernel matrix, computed once, when it fits the budget in bytes.
+def shared_rows(rows: Rows, parts: Sequence[Part], budget: float, n_jobs: int | None) -> Rows:
+    """The rows that the parts are to read: shared within half of the budget where several problems compute them.
 
-    One problem is left to the solver's own cache, which computes no more rows than it needs.
+    The other half is for the solvers' own caches. A matrix that is already there is read where it stands.
     """
-    wanted = sum(len(part.ids) for part in parts)
-    size = np.dtype(rows.precision).itemsize * rows.n**2
-    if len(parts) < 2 or wanted <= rows.n or size > budget or isinstance(rows, PrecomputedRows):
+    if len(parts) < 2 or isinstance(rows, PrecomputedRows):
         return rows
-    everything = np.arange(rows.n)
-    return PrecomputedRows(rows.block(everything), rows.precision, everything)
+    return SharedRows(rows, [part.ids for part in parts], budget / 2, max(1, threads(n_jobs) // len(parts)))
 
 
 def solve_side_by_side(

@@ -37,7 +37,9 @@ class PrecomputedRows(Rows):
         self.n = len(self.ids)
 
     def source(self, n_jobs: int | None = None) -> Any:
-        return (core.Precomputed32 if self.precision == "float32" else core.Precomputed64)(native_data(self.K), self.ids)
+        return (core.Precomputed32 if self.precision == "float32" else core.Precomputed64)(
+            native_data(self.K), self.ids
+        )
 
     def with_precision(self, precision: str) -> Rows:
         return self if precision == self.precision else PrecomputedRows(self.K, precision, self.ids)

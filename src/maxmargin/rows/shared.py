@@ -12,18 +12,19 @@ from maxmargin._native import core
 from maxmargin.rows.rows import Rows
 
 
-class SharedRows:
-    """Rows computed once for every problem that reads them, while they fit a budget.
+class SharedRows(Rows):
+    """Rows computed once for every problem that reads them, while they fit a budget; safe from several threads.
 
-    K carries no labels: what one class, fold or C has computed serves the others. The columns are divided into blocks,
-    the classes, and a row is computed and kept block by block, so that a problem of two classes computes two blocks only.
+    K carries no labels: what one class or fold has computed serves the others. The columns are divided into blocks that
+    the problems hold whole (the classes), and a row is computed and kept block by block, so that a problem of two
+    classes computes two blocks only.
 
     Parameters
     ----------
     rows : Rows
         All rows.
-    blocks : sequence of int arrays
-        The columns of each block; together every column once.
+    parts : sequence of int arrays
+        The columns that each problem reads.
     budget : float
         Bytes.
     n_jobs : int, optional
@@ -31,29 +32,30 @@ class SharedRows:
     """
 
     def __init__(
-        self, rows: Rows, blocks: Sequence[NDArray[np.integer]], budget: float, n_jobs: int | None = None
+        self, rows: Rows, parts: Sequence[NDArray[np.integer]], budget: float, n_jobs: int | None = None
     ) -> None:
-        self.rows = rows
+        self.rows, self.ids = rows, np.arange(rows.n)
+        self.n, self.precision, self.entry_cost = rows.n, rows.precision, rows.entry_cost
         kind = core.SharedRows32 if rows.precision == "float32" else core.SharedRows64
-        self.native = kind(rows.source(n_jobs), [list(map(int, block)) for block in blocks], budget)
-
-    def part(self, ids: NDArray[np.integer]) -> Rows:
-        """Rows and columns `ids`; safe to use in a thread of its own."""
-        return SharedPart(self, np.ascontiguousarray(ids, dtype=np.int64))
-
-
-class SharedPart(Rows):
-    """Part of shared rows."""
-
-    def __init__(self, shared: SharedRows, ids: NDArray[np.int64]) -> None:
-        self.shared, self.ids, self.n = shared, ids, len(ids)
-        self.precision, self.entry_cost = shared.rows.precision, shared.rows.entry_cost
+        self.store = kind(rows.source(n_jobs), [list(map(int, block)) for block in blocks(rows.n, parts)], budget)
 
     def source(self, n_jobs: int | None = None) -> Any:
-        return (core.SharedPart32 if self.precision == "float32" else core.SharedPart64)(self.shared.native, self.ids)
+        return (core.SharedPart32 if self.precision == "float32" else core.SharedPart64)(self.store, self.ids)
 
     def with_precision(self, precision: str) -> Rows:
-        return self if precision == self.precision else self.shared.rows.part(self.ids).with_precision(precision)
+        return self if precision == self.precision else self.rows.part(self.ids).with_precision(precision)
 
     def part(self, ids: NDArray[np.integer]) -> Rows:
-        return SharedPart(self.shared, self.ids[ids])
+        part = object.__new__(SharedRows)
+        part.__dict__.update(self.__dict__, ids=self.ids[ids], n=len(ids))
+        return part
+
+
+def blocks(n: int, parts: Sequence[NDArray[np.integer]]) -> list[NDArray[np.intp]]:
+    """The coarsest division of 0 ... n - 1 in which each part is a union of blocks."""
+    member = np.zeros((n, len(parts)), dtype=bool)
+    for column, ids in enumerate(parts):
+        member[ids, column] = True
+    signatures = np.unique(np.packbits(member, axis=1), axis=0, return_inverse=True)[1].ravel()
+    order = np.argsort(signatures, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(signatures[order])) + 1)

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ SLICE_SECONDS = 0.05  # native code comes back this often: for limits, callbacks
 TRACE = ("time", "iteration", "violation", "gap", "active", "rows_computed", "cache_hits")
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """Why a solver stopped."""
 
     CONVERGED = "converged"
@@ -37,8 +37,8 @@ class Status(str, Enum):
 
 _ADVICE = {
     Status.CONVERGED: "The tolerance was reached.",
-    Status.MAX_ITER: "The limit of iterations was reached before the tolerance: raise max_iter or tol, or scale the data.",
-    Status.MAX_TIME: "The limit of time was reached before the tolerance: raise max_time or tol, or scale the data.",
+    Status.MAX_ITER: "The limit of iterations came before the tolerance: raise max_iter or tol, or scale the data.",
+    Status.MAX_TIME: "The limit of time came before the tolerance: raise max_time or tol, or scale the data.",
     Status.STOPPED: "The callback asked to stop before the tolerance was reached.",
     Status.STALLED: "No step makes progress any more, but the tolerance is not reached: raise tol, use float64, or"
     " another selection.",
@@ -133,6 +133,10 @@ class Watch:
     def seconds(self) -> float:
         """Time since the run began."""
         return time.perf_counter() - self.began
+
+    def since_look(self) -> float:
+        """Seconds since the last look, or since the beginning."""
+        return self.seconds - (self.states[-1].time if self.states else 0.0)
 
     def slice(self) -> float:
         """Seconds that native code may take before the next look, however often it comes back for something else."""

@@ -25,7 +25,7 @@ def cache_bytes(cache_size: float | str) -> float:
 
 
 def free_bytes() -> float:
-    """Memory that this process can still take without swapping: the machine's, or its container's where that is less."""
+    """Memory that this process can still take: the machine's, or its container's where that is less."""
     free = float("inf")
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():

@@ -1,8 +1,8 @@
 r"""The pair solver: sequential minimal optimisation of the general dual problem.
 
 Given rows of K and terms (p, lo, hi, d, e, sums), minimises
-:math:`Q(\beta) = \tfrac12\beta^T K\beta + \sum_i (p_i\beta_i + \tfrac12 d_i\beta_i^2 + e_i|\beta_i|)` over the bounds and
-sums, by exact steps along pairs of one sum (without sums: of one or two variables). Returns a `Solution`.
+:math:`Q(\beta) = \tfrac12\beta^T K\beta + \sum_i (p_i\beta_i + \tfrac12 d_i\beta_i^2 + e_i|\beta_i|)` over the bounds
+and sums, by exact steps along pairs of one sum (without sums: of one or two variables). Returns a `Solution`.
 
 Pairs are chosen by
 
@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maxmargin._native import core
-from maxmargin.problems import Certificate, DualProblem, Terms, certificate, certify, feasible_start, fold, project
+from maxmargin.problems import Certificate, DualProblem, Terms, certificate, certify, feasible_start, project
 from maxmargin.rows import Rows
 from maxmargin.solvers.finish import SMALL, finish
 from maxmargin.solvers.loop import SLICE_SECONDS, Limits, Solution, State, Status, Watch
@@ -160,12 +160,15 @@ def _run(pairs: Any, problem: DualProblem, watch: Watch, options: Options) -> St
         pause = Pause(pairs.run(left, watch.slice(), goal, interval))
         if pause is Pause.SHRINK_DUE:
             pairs.shrink(SHRINKING[options.shrinking], HISTORY)
-            continue
+            if watch.since_look() < SLICE_SECONDS:
+                continue
         if pause in (Pause.CONVERGED, Pause.STALLED) and pairs.active < pairs.size:
             _unshrink(pairs)
             goal = tol
             if pairs.violation > tol:
-                if pause is Pause.CONVERGED:  # with the gradients just made, few need to stay; what stalled needs them all
+                if (
+                    pause is Pause.CONVERGED
+                ):  # with the gradients just made, few need to stay; what stalled needs them all
                     pairs.shrink(SHRINKING[options.shrinking], HISTORY)
                 continue
             pause = Pause.CONVERGED
@@ -203,7 +206,7 @@ def _rebuild(pairs: Any) -> None:
 
 
 def choose_selection(rows: Rows, share: float) -> str:
-    """What ``selection="auto"`` means: hmg below a cached share of 0.05 when a kernel value takes 100 multiplications."""
+    """What ``selection="auto"`` means: hmg below a cached share of 0.05 when a value takes 100 multiplications."""
     return "hmg" if share < SMALL_SHARE and rows.entry_cost >= DEAR_ENTRY else "second-order"
 
 
@@ -238,8 +241,8 @@ def _finite_source(rows: Rows, n_jobs: int | None) -> Any:
     if not np.isfinite(diagonal).all():
         i = int(np.argmin(np.isfinite(diagonal)))
         raise ValueError(
-            f"The kernel value of example {i} with itself is {diagonal[i]} in {rows.precision}, but kernel values must be"
-            " finite: scale the data, or use float64."
+            f"The kernel value of example {i} with itself is {diagonal[i]} in {rows.precision}, but kernel values must"
+            " be finite: scale the data, or use float64."
         )
     return source
 
@@ -276,8 +279,8 @@ def _current_certificate(pairs: Any, terms: Terms) -> Certificate:
 def _rounding(rows: Rows, beta: Floats, pairs: Any) -> float:
     r"""How far rounded kernel values may put a decision value off: four standard deviations of independent errors.
 
-    A float32 kernel value is off by at most :math:`u\kappa`, u = 2^-24 and kappa the largest K_ii, so a decision value by
-    a sum of such errors with weights beta: :math:`4 u \kappa \|\beta\|_2`.
+    A float32 kernel value is off by at most :math:`u\kappa`, u = 2^-24 and kappa the largest K_ii, so a decision value
+    by a sum of such errors with weights beta: :math:`4 u \kappa \|\beta\|_2`.
     """
     if rows.precision == "float64":
         return 0.0
