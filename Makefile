@@ -14,7 +14,7 @@ run: $(VENV)/installed
 	$(BIN)/python -m maxmargin.demo build/spirals.model
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 # The core built into src/, only what changed: for a quick turn, PYTHONPATH=src .venv/bin/python -m pytest tests/...
 in-place: $(VENV)/installed-dev

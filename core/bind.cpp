@@ -42,8 +42,8 @@ struct Data {
 
   explicit Data(AnyArray dense) {
     if (dense.ndim() != 2) throw nb::value_error("Dense data must have two dimensions.");
-    view = {index(dense.shape(0)), index(dense.shape(1)), number_of(dense.dtype()), dense.data(),
-            dense.stride(0),       dense.stride(1)};
+    view = {index(dense.shape(0)), index(dense.shape(1)), number_of(dense.dtype()),
+            dense.data(),          dense.stride(0),       dense.stride(1)};
     owners.push_back(dense);
   }
   Data(AnyArray values, AnyArray indices, AnyArray indptr, index columns) {
@@ -233,11 +233,12 @@ NB_MODULE(_core, m) {
       .def_prop_ro("rows", [](Data& d) { return d.view.rows; })
       .def_prop_ro("columns", [](Data& d) { return d.view.columns; });
   nb::class_<mm::KernelSpec>(m, "KernelSpec")
-      .def("__init__",
-           [](mm::KernelSpec* self, int pairing, int shape, double gamma, double coef0, int degree) {
-             new (self) mm::KernelSpec(kernel_spec(pairing, shape, gamma, coef0, degree));
-           },
-           "pairing"_a, "shape"_a, "gamma"_a, "coef0"_a, "degree"_a);
+      .def(
+          "__init__",
+          [](mm::KernelSpec* self, int pairing, int shape, double gamma, double coef0, int degree) {
+            new (self) mm::KernelSpec(kernel_spec(pairing, shape, gamma, coef0, degree));
+          },
+          "pairing"_a, "shape"_a, "gamma"_a, "coef0"_a, "degree"_a);
   bind_sources<float>(m, "32");
   bind_sources<double>(m, "64");
   bind_pair_solver<float>(m, "32");
@@ -245,5 +246,4 @@ NB_MODULE(_core, m) {
   mm::vector_table();  // a wrong MAXMARGIN_ISA fails the import, not the first fit
 
   bind_text(m);
-
 }

@@ -6,12 +6,17 @@
 #pragma once
 
 #include <bit>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#if !defined(__cpp_lib_to_chars)
+#include <locale.h>
+#endif
+#include <string>
 #include <system_error>
 #include <type_traits>
 
@@ -110,10 +115,33 @@ inline bool is_large(const char* first, const char* last, std::int64_t exponent)
   return magnitude + exponent > 0;
 }
 
+// std::from_chars, or the C library's function in the "C" locale where the standard library lacks it for floating
+// point.
+template <class Value>
+std::from_chars_result from_text(const char* first, const char* last, Value& value) {
+#if defined(__cpp_lib_to_chars)
+  return std::from_chars(first, last, value, std::chars_format::general);
+#else
+  static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
+  const std::string text(first, last);
+  char* stop = nullptr;
+  errno = 0;
+  if constexpr (sizeof(Value) == sizeof(float))
+    value = strtof_l(text.c_str(), &stop, plain);
+  else
+    value = strtod_l(text.c_str(), &stop, plain);
+  const auto read = stop - text.c_str();
+  const bool beyond = errno == ERANGE && (value == 0 || std::isinf(value));
+  return {first + read, read == 0 ? std::errc::invalid_argument
+                        : beyond  ? std::errc::result_out_of_range
+                                  : std::errc{}};
+#endif
+}
+
 // The general case: [first, last) is an unsigned decimal number in full.
 template <class Value>
 bool parse_slowly(const char* first, const char* last, std::int64_t exponent, Value& magnitude) {
-  const auto [end, error] = std::from_chars(first, last, magnitude, std::chars_format::general);
+  const auto [end, error] = from_text(first, last, magnitude);
   if (error == std::errc::result_out_of_range) {
     if (is_large(first, last, exponent)) return false;
     magnitude = 0;

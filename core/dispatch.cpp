@@ -28,11 +28,13 @@ const VectorTable& chosen() {
     const char* name;
     const VectorTable& table;
     bool runs;
-  } const choices[] = {{"x86-64-v2", table_v2, true}, {"x86-64-v3", table_v3, runs_v3()}, {"x86-64-v4", table_v4, runs_v4()}};
+  } const choices[] = {
+      {"x86-64-v2", table_v2, true}, {"x86-64-v3", table_v3, runs_v3()}, {"x86-64-v4", table_v4, runs_v4()}};
   for (auto const& choice : choices) {
     std::string const full = choice.name;
     if (name != full && name != full.substr(7)) continue;
-    if (!choice.runs) throw std::runtime_error("MAXMARGIN_ISA=" + name + " names instructions that this processor lacks.");
+    if (!choice.runs)
+      throw std::runtime_error("MAXMARGIN_ISA=" + name + " names instructions that this processor lacks.");
     return choice.table;
   }
   throw std::runtime_error("MAXMARGIN_ISA=" + name + " is not one of x86-64-v2, x86-64-v3, x86-64-v4.");

@@ -20,8 +20,8 @@ Engine<T>::Engine(const MatrixView& x, const KernelSpec& kernel, std::vector<dou
   double const bytes = double(x.rows) * double(x.columns) * sizeof(T);
   bool const sparse = x.sparse && centre_.empty();
   density_ = sparse ? double(x.nonzeros()) / std::max(1.0, double(x.rows) * double(x.columns)) : 1.0;
-  bool const gather =
-      sparse && bytes > std::max(panel_bytes_always, panel_bytes_per_sparse_byte * double(x.nonzeros()) * (sizeof(T) + 4));
+  bool const gather = sparse && bytes > std::max(panel_bytes_always,
+                                                 panel_bytes_per_sparse_byte * double(x.nonzeros()) * (sizeof(T) + 4));
   if (sparse) {
     compact_.indptr.push_back(0);
     compact_.indices.reserve(std::size_t(x.nonzeros()));
@@ -95,8 +95,10 @@ RowBlock<T> Engine<T>::row_block(const MatrixView& x, const index* ids, index be
     for (index r = 0; r < count; ++r) x.dense_row(id(r), centre, block.values.data() + r * d);
     index const nonzeros =
         index(block.values.size()) - index(std::count(block.values.begin(), block.values.end(), T(0)));
+    // The other pairings' sums would start from the columns' norms and round differently from a row of a tile.
     // A single row loads every coordinate of a panel once either way; a tile of rows shares the loads.
-    if (double(nonzeros) < (count < 3 ? 0.7 : 0.2) * double(count * d)) {
+    bool const same_bits = kernel_.pairing == Pairing::dot || kernel_.pairing == Pairing::minimum;
+    if (same_bits && double(nonzeros) < (count < 3 ? 0.7 : 0.2) * double(count * d)) {
       std::vector<T> dense;
       dense.swap(block.values);
       block.indptr.push_back(0);
@@ -126,8 +128,14 @@ void Engine<T>::compute(const RowOperand<T>& x, index first, index last, T* out,
     PanelOperand<T> const z{panels_.data(), norms_.data(), x_.columns, first / width, (last + width - 1) / width};
     return table.panel_rows(kernel_, x, z, out, stride);
   }
-  GatherOperand<T> const z{compact_.indptr.data(), compact_.indices.data(), compact_.values.data(), norms_.data(),
-                           this->order_.data(),    x_.columns,              first,                  last};
+  GatherOperand<T> const z{compact_.indptr.data(),
+                           compact_.indices.data(),
+                           compact_.values.data(),
+                           norms_.data(),
+                           this->order_.data(),
+                           x_.columns,
+                           first,
+                           last};
   thread_local std::vector<T> scratch;
   scratch.assign(std::size_t(table.gather_block * x_.columns), T(0));
   table.gather_rows(kernel_, x, z, scratch.data(), out, stride);
@@ -135,8 +143,8 @@ void Engine<T>::compute(const RowOperand<T>& x, index first, index last, T* out,
 
 /// Rows in pieces that stay in the cache, over the threads: by rows, or by columns where there are few rows.
 template <class T>
-void Engine<T>::spread(const MatrixView& x, const index* ids, index begin, index count, bool own, index first, index last,
-                       T* out, index stride) const {
+void Engine<T>::spread(const MatrixView& x, const index* ids, index begin, index count, bool own, index first,
+                       index last, T* out, index stride) const {
   constexpr index rows_a_piece = 48;
   double const work = double(count) * double(last - first) * std::max(1.0, density_ * double(x.columns));
   int const threads = work > 2.0 * work_for_a_thread ? threads_ : 1;

@@ -130,7 +130,8 @@ inline void sparse_tile(const KernelSpec& k, const std::int32_t* indices, const 
     V<T> const value = broadcast<T>(values[e]);
     const T* row = panel + index(indices[e]) * panel_width<T>;
     for (int w = 0; w < W; ++w) {
-      // The few lines of a panel that a sparse row touches are far apart: ask for the next panels' while these are summed.
+      // The few lines of a panel that a sparse row touches are far apart: ask for the next panels' while these are
+      // summed.
       __builtin_prefetch(row + (w / vectors_a_panel + Panels) * d * panel_width<T> + (w % vectors_a_panel) * lanes<T>);
       V<T> const z = load(row + (w / vectors_a_panel) * d * panel_width<T> + (w % vectors_a_panel) * lanes<T>);
       sum[w] = correction<P>(sum[w], value, z);

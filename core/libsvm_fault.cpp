@@ -35,7 +35,7 @@ std::string not_a_number(const char* p, const char* stop, bool float32) {
   if (!text.empty() && (text[0] == '+' || text[0] == '-')) text.erase(0, 1);
   if (text == "nan" || text == "inf" || text == "infinity") return shown + " is not finite";
   double value = 0;
-  const auto [next, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [next, error] = from_text(text.data(), text.data() + text.size(), value);
   if (text.empty() || !(is_digit(text[0]) || text[0] == '.') || error == std::errc::invalid_argument ||
       next != text.data() + text.size()) {
     return shown + " is not a number";

@@ -12,8 +12,8 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 }
 
-/// Bounds (LIBSVM's rule): a variable stays where not even the extreme partner would move it. History (SVM-light's): its
-/// multiplier estimate has held it at its bound for the last `history` steps.
+/// Bounds (LIBSVM's rule): a variable stays where not even the extreme partner would move it. History (SVM-light's):
+/// its multiplier estimate has held it at its bound for the last `history` steps.
 template <class T>
 void PairSolver<T>::mark_settled(Shrinking rule, index history, std::vector<char>& keep) {
   for (std::size_t c = 0; c < copies_.size(); ++c) {
@@ -44,7 +44,8 @@ bool PairSolver<T>::shrink(Shrinking rule, index history) {
   std::vector<char> keep(static_cast<std::size_t>(active_), 0);
   mark_settled(rule, history, keep);
   index const kept = index(std::count(keep.begin(), keep.end(), char(1)));
-  if (kept < 2 || kept > active_ - std::max<index>(1, active_ / 10)) return false;  // closing up costs a sweep of the cache
+  if (kept < 2 || kept > active_ - std::max<index>(1, active_ / 10))
+    return false;  // closing up costs a sweep of the cache
   if (!started_) {
     started_ = true;
     for (Copy& v : copies_) {
@@ -77,8 +78,9 @@ void PairSolver<T>::rearrange(const std::vector<char>& keep) {
       permute(*values);
   std::vector<index> to(static_cast<std::size_t>(active_));
   for (std::size_t j = 0; j < from.size(); ++j) to[std::size_t(from[j])] = index(j);
-  for (Member& m : previous_)
-    if (m.valid()) m.at = to[std::size_t(m.at)] < kept ? to[std::size_t(m.at)] : -1;
+  for (auto& pair : previous_)
+    for (Member& m : pair)
+      if (m.valid()) m.at = to[std::size_t(m.at)] < kept ? to[std::size_t(m.at)] : -1;
   cache_.shrink(order_, from, active_, kept);
   active_ = kept;
   look();
@@ -152,7 +154,8 @@ void PairSolver<T>::take_up_sums() {
   for (Copy& v : copies_)
     for (index at = active_; at < n_; ++at) {
       auto const i = std::size_t(at);
-      double const base = r.anew ? v.p[i] + v.d[i] * v.beta[i] : v.grad_start[i] + v.d[i] * (v.beta[i] - v.beta_start[i]);
+      double const base =
+          r.anew ? v.p[i] + v.d[i] * v.beta[i] : v.grad_start[i] + v.d[i] * (v.beta[i] - v.beta_start[i]);
       v.grad[i] = base + r.sums[std::size_t(at - r.first)];
       v.since[i] = double(steps_);
     }

@@ -21,7 +21,8 @@ PairSolver<T>::PairSolver(std::shared_ptr<RowSource<T>> source, PairProblem prob
       options_(options),
       cache_(source, cache_bytes),
       order_(source->order()),
-      copies_(std::size_t(problem.copies)) {
+      copies_(std::size_t(problem.copies)),
+      previous_(std::size_t(std::max(1, problem.groups))) {
   if (problem.copies > 1 && groups_ != int(problem.copies))
     throw std::invalid_argument("Several copies of the variables need one sum each.");
   std::vector<double> diagonal(static_cast<std::size_t>(n_));
@@ -71,8 +72,8 @@ template <class T>
 FixedMember PairSolver<T>::fixed(Member m) {
   Copy const& v = copies_[std::size_t(m.copy)];
   auto const i = std::size_t(m.at);
-  return {m.at,           v.grad[i] + v.up[i], v.grad[i] + v.down[i], v.curvature[i],
-          v.room_up[i],   v.room_down[i],      v.beta[i],             v.kink[i]};
+  return {m.at,     v.grad[i] + v.up[i], v.grad[i] + v.down[i], v.curvature[i], v.room_up[i], v.room_down[i], v.beta[i],
+          v.kink[i]};
 }
 
 /// What beta_i says about where it can go.
@@ -137,7 +138,7 @@ Pause PairSolver<T>::run(index max_steps, double seconds, double tol, index shri
     if (!(violation_ > tol)) return Pause::converged;
     if (taken >= max_steps) return Pause::steps;
     if (shrink_interval > 0 && steps_ - steps_at_shrink_ >= shrink_interval) return Pause::shrink_due;
-    if (taken % 16 == 15 && Clock::now() >= end) return Pause::time;
+    if (taken > 0 && Clock::now() >= end) return Pause::time;
     if (!(groups_ == 0 ? step_in_box() : step_with_sums())) return Pause::stalled;
     ++steps_;
   }
@@ -167,10 +168,12 @@ bool PairSolver<T>::near_bounds(Member m) const {
   return v.room_up[i] <= near || v.room_down[i] <= near || (v.kink[i] > 0 && std::abs(v.beta[i]) <= near);
 }
 
-/// The pair of largest gain (3) that keeps a variable of the pair before (MG), or has any stored row (rows = all).
+/// The pair of largest gain (3) that keeps a variable of its group's pair before (MG), or has any stored row (rows =
+/// all).
 template <class T>
-bool PairSolver<T>::best_gain(Pair& pair) {
+bool PairSolver<T>::best_gain(const std::array<Member, 2>& previous, Pair& pair) {
   double most = 0;
+  int const group = group_of(pair.rising);
   auto consider = [&](Member kept, const T* values) {
     PairArrays const a = arrays(kept.copy, group_of(kept));
     FixedMember const i = fixed(kept);
@@ -184,10 +187,11 @@ bool PairSolver<T>::best_gain(Pair& pair) {
   if (options_.gain_rows == GainRows::all) {
     for (index at = 0; at < active_; ++at)
       if (const T* values = cache_.peek(id(at), active_))
-        for (index c = 0; c < index(copies_.size()); ++c) consider({c, at}, values);
+        for (index c = 0; c < index(copies_.size()); ++c)
+          if (group_of({c, at}) == group) consider({c, at}, values);
   } else {
-    if (options_.gain_rows == GainRows::two) consider(previous_[0], row(previous_[0]));
-    consider(previous_[1], row(previous_[1]));
+    if (options_.gain_rows == GainRows::two) consider(previous[0], row(previous[0]));
+    consider(previous[1], row(previous[1]));
   }
   return most > 0;
 }
@@ -202,11 +206,11 @@ bool PairSolver<T>::choose(Pair& pair) {
     if (found.where >= 0) pair.falling.at = found.where;
     return found.where >= 0;
   }
-  bool const known = previous_[0].valid() && previous_[1].valid();
-  if (!known) return true;
-  if (options_.selection == Selection::mg) return best_gain(pair);
-  if (near_bounds(previous_[0]) && near_bounds(previous_[1])) return true;  // HMG falls back on MVP
-  best_gain(pair);
+  auto const& previous = previous_[std::size_t(group_of(pair.rising))];
+  if (!previous[0].valid() || !previous[1].valid()) return true;
+  if (options_.selection == Selection::mg) return best_gain(previous, pair);
+  if (near_bounds(previous[0]) && near_bounds(previous[1])) return true;  // HMG falls back on MVP
+  best_gain(previous, pair);
   return true;
 }
 
@@ -248,9 +252,9 @@ bool PairSolver<T>::step_with_sums() {
   move(pair.falling, -t, fall_to);
   apply(pair.rising, t, pair.falling, -t);
   // The newer member comes second: the one-row rule keeps that one.
-  bool const kept_rises = previous_[1].valid() && previous_[1].at == pair.rising.at && previous_[1].copy == pair.rising.copy;
-  previous_[0] = kept_rises ? pair.rising : pair.falling;
-  previous_[1] = kept_rises ? pair.falling : pair.rising;
+  auto& previous = previous_[std::size_t(group_of(pair.rising))];
+  bool const kept_rises = previous[1].valid() && previous[1].at == pair.rising.at;
+  previous = kept_rises ? std::array{pair.rising, pair.falling} : std::array{pair.falling, pair.rising};
   return true;
 }
 
@@ -289,7 +293,7 @@ bool PairSolver<T>::step_in_box_alone(Member i) {
                                                                   : nowhere;
   move(i, step, target);
   apply(i, step, {0, -1}, 0);
-  previous_[0] = previous_[1] = i;
+  previous_[0] = {i, i};
   return true;
 }
 
@@ -308,8 +312,9 @@ bool PairSolver<T>::step_in_box() {
   };
   if (options_.selection == Selection::second_order)
     consider(single);
-  else if (previous_[0].valid() && !(near_bounds(previous_[0]) && near_bounds(previous_[1])))
-    for (Member const& kept : previous_) consider(kept);
+  else if (auto const& [before, newer] = previous_[0];
+           before.valid() && newer.valid() && !(near_bounds(before) && near_bounds(newer)))
+    for (Member const& kept : {before, newer}) consider(kept);
   if (partner.where < 0 || !(partner.value > alone)) return step_in_box_alone(single);
   Member const j{0, partner.where};
   double s_i, l_i, u_i, s_j, l_j, u_j;
@@ -344,8 +349,7 @@ bool PairSolver<T>::step_in_box() {
   move(i, x, to_i);
   move(j, y, to_j);
   apply(i, x, j, y);
-  previous_[0] = i;
-  previous_[1] = j;
+  previous_[0] = {i, j};
   return true;
 }
 

@@ -5,6 +5,7 @@
 // Without groups single variables and pairs move freely in the box.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -88,7 +89,7 @@ class PairSolver {
   bool step_in_box();
   Pair most_violating() const;
   bool choose(Pair& pair);
-  bool best_gain(Pair& pair);
+  bool best_gain(const std::array<Member, 2>& previous, Pair& pair);
   bool near_bounds(Member m) const;
   double line_search(Pair pair, double curvature, double& rise_to, double& fall_to);
   void box_interval(Member m, double& slope, double& least, double& most);
@@ -110,8 +111,8 @@ class PairSolver {
   std::vector<Extremes> extremes_;  // by group; without groups one: the best single step, the violation
   double violation_ = 0;
   index steps_ = 0, steps_at_shrink_ = 0;
-  bool started_ = false;  // grad_start and beta_start hold the last whole state
-  Member previous_[2];
+  bool started_ = false;                         // grad_start and beta_start hold the last whole state
+  std::vector<std::array<Member, 2>> previous_;  // by group: the pair before, the newer member second
 
   /// sums[at - first] collects sum_i coefficient_i k(x_i, x_at) for the positions from `first` on, row by row.
   struct Rebuild {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -32,8 +33,14 @@ void parallel(int threads, index count, index grain, Body&& body) {
     }
   };
   std::vector<std::thread> others;
-  for (index p = 1; p < pieces; ++p) others.emplace_back(piece, p);
+  index started = 1;
+  try {
+    for (; started < pieces; ++started) others.emplace_back(piece, started);
+  } catch (const std::system_error&) {
+    // No more threads to be had: the pieces that are left are done here.
+  }
   piece(0);
+  for (index p = started; p < pieces; ++p) piece(p);
   for (auto& t : others) t.join();
   if (failure) std::rethrow_exception(failure);
 }

@@ -127,7 +127,8 @@ class RowCache {
       std::memmove(arena_.get() + to, arena_.get() + from_offset, std::size_t(length) * sizeof(T));
     };
     index const count = index(rows.size()), narrow = std::min(stride_, old_stride);
-    for (index r = 0; r < count; ++r) move(r * narrow, rows[std::size_t(r)].slot * old_stride, rows[std::size_t(r)].length);
+    for (index r = 0; r < count; ++r)
+      move(r * narrow, rows[std::size_t(r)].slot * old_stride, rows[std::size_t(r)].length);
     if (stride_ > old_stride)
       for (index r = count - 1; r >= 0; --r) move(r * stride_, r * narrow, rows[std::size_t(r)].length);
     for (index r = 0; r < count; ++r) {

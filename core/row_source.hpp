@@ -61,8 +61,8 @@ class Engine final : public RowSource<T> {
   void pack(index first, index last);
   RowBlock<T> row_block(const MatrixView& x, const index* ids, index begin, index count, bool own) const;
   void compute(const RowOperand<T>& x, index first, index last, T* out, index stride) const;
-  void spread(const MatrixView& x, const index* ids, index begin, index count, bool own, index first, index last, T* out,
-              index stride) const;
+  void spread(const MatrixView& x, const index* ids, index begin, index count, bool own, index first, index last,
+              T* out, index stride) const;
 
   MatrixView x_;
   KernelSpec kernel_;

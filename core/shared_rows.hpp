@@ -1,5 +1,6 @@
-// Rows that several solvers read at the same time. The columns are divided into blocks (the classes); the piece of a row
-// in a block is computed when it is first asked for and kept while it fits the budget, least recently used out first.
+// Rows that several solvers read at the same time. The columns are divided into blocks (the classes); the piece of a
+// row in a block is computed when it is first asked for and kept while it fits the budget, least recently used out
+// first.
 #pragma once
 
 #include <list>
@@ -20,7 +21,8 @@ class SharedRows {
   /// blocks[b] lists the columns of block b; together they hold every column once.
   SharedRows(std::shared_ptr<RowSource<T>> source, const std::vector<std::vector<index>>& blocks, double budget_bytes);
 
-  /// Piece of a row, entry by entry as the block lists its columns, after `skipped(block)` others. Safe from any thread.
+  /// Piece of a row, entry by entry as the block lists its columns, after `skipped(block)` others. Safe from any
+  /// thread.
   Piece piece(index id, index block);
 
   index skipped(index block) const { return start_[std::size_t(block)] % column_grain; }

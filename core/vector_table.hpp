@@ -76,17 +76,17 @@ struct KernelTable {
 
 /// What the passes of the pair solver read and write: one copy of the variables, in the current order.
 struct PairArrays {
-  index count = 0;          // active variables
-  double* grad = nullptr;   // G = K beta + p + d beta
-  const double* up = nullptr;    // e * sign on the way up, +inf where beta cannot rise
-  const double* down = nullptr;  // e * sign on the way down, -inf where beta cannot fall
+  index count = 0;                    // active variables
+  double* grad = nullptr;             // G = K beta + p + d beta
+  const double* up = nullptr;         // e * sign on the way up, +inf where beta cannot rise
+  const double* down = nullptr;       // e * sign on the way down, -inf where beta cannot fall
   const double* curvature = nullptr;  // K_ii + d_i
   const double* room_up = nullptr;    // hi - beta
   const double* room_down = nullptr;  // beta - lo
   const double* beta = nullptr;
-  const double* kink = nullptr;    // e, or null when every e is 0
-  const double* group = nullptr;   // group of each variable as a double, or null when all are in one
-  double wanted_group = 0.0;       // the group that this pass looks at
+  const double* kink = nullptr;   // e, or null when every e is 0
+  const double* group = nullptr;  // group of each variable as a double, or null when all are in one
+  double wanted_group = 0.0;      // the group that this pass looks at
 };
 
 struct Extreme {

@@ -9,8 +9,7 @@
 
 #include "row_source.hpp"
 
-using namespace mm;
-
+namespace mm {
 namespace {
 
 int failures = 0;
@@ -89,9 +88,9 @@ double wanted(const KernelSpec& k, const double* x, const double* z, index d) {
 }
 
 const std::vector<KernelSpec> kernels = {
-    {Pairing::dot, Shape::identity, 1, 0, 1},        {Pairing::dot, Shape::polynomial, 0.5, 1, 3},
-    {Pairing::dot, Shape::gaussian, 0.3, 0, 1},      {Pairing::dot, Shape::tanh, 0.2, -0.5, 1},
-    {Pairing::dot, Shape::matern32, 0.3, 0, 1},      {Pairing::dot, Shape::matern52, 0.3, 0, 1},
+    {Pairing::dot, Shape::identity, 1, 0, 1},           {Pairing::dot, Shape::polynomial, 0.5, 1, 3},
+    {Pairing::dot, Shape::gaussian, 0.3, 0, 1},         {Pairing::dot, Shape::tanh, 0.2, -0.5, 1},
+    {Pairing::dot, Shape::matern32, 0.3, 0, 1},         {Pairing::dot, Shape::matern52, 0.3, 0, 1},
     {Pairing::absolute, Shape::exponential, 0.3, 0, 1}, {Pairing::chi_squared, Shape::exponential, 0.3, 0, 1},
     {Pairing::minimum, Shape::identity, 1, 0, 1},
 };
@@ -127,7 +126,7 @@ template <class T>
 void check_engine(const MatrixView& view, const KernelSpec& k, const Examples& x, std::vector<double> centre,
                   int threads) {
   Engine<T> engine(view, k, std::move(centre), threads);
-  std::vector<index> all(std::size_t(x.n));
+  std::vector<index> all(static_cast<std::size_t>(x.n));
   std::iota(all.begin(), all.end(), index(0));
   check_rows(engine, k, x, all, 0, x.n);
   check_rows(engine, k, x, {x.n - 1}, 0, x.n);
@@ -140,7 +139,7 @@ void check_engine(const MatrixView& view, const KernelSpec& k, const Examples& x
   std::reverse(order.begin(), order.end());
   engine.reorder(order, x.n);
   check_rows(engine, k, x, all, 0, x.n);
-  std::vector<double> diagonal(std::size_t(x.n));
+  std::vector<double> diagonal(static_cast<std::size_t>(x.n));
   engine.diagonal(diagonal.data());
   for (index i = 0; i < x.n; ++i) {
     double const value = wanted(k, x.row(i), x.row(i), x.d);
@@ -203,7 +202,7 @@ void gathering() {
     for (KernelSpec const& k : kernels) {
       Engine<T> engine(x.sparse_view(columns), k, {}, 2);
       EXPECT(engine.gathers(), "gathers");
-      std::vector<index> order(std::size_t(n));
+      std::vector<index> order(static_cast<std::size_t>(n));
       std::iota(order.begin(), order.end(), index(0));
       std::rotate(order.begin(), order.begin() + 7, order.begin() + 150);
       engine.reorder(order, 150);
@@ -213,9 +212,7 @@ void gathering() {
   }
 }
 
-}  // namespace
-
-int main() {
+int run() {
   sizes<float>();
   sizes<double>();
   threads<float>();
@@ -225,3 +222,8 @@ int main() {
   if (failures > 0) std::fprintf(stderr, "%d checks failed\n", failures);
   return failures > 0;
 }
+
+}  // namespace
+}  // namespace mm
+
+int main() { return mm::run(); }

@@ -11,8 +11,7 @@
 
 #include "pair_solver.hpp"
 
-using namespace mm;
-
+namespace mm {
 namespace {
 
 int failures = 0;
@@ -58,7 +57,8 @@ struct Points {
   }
 };
 
-/// The losses that between them use every term: bounds, infinite bounds, curvature, kinks, one sum, none, several, copies.
+/// The losses that between them use every term: bounds, infinite bounds, curvature, kinks, one sum, none, several,
+/// copies.
 enum class Loss : int { hinge, squared, tube, free_tube, no_sum, no_sum_tube, two_sums, copies };
 constexpr int losses = 8;
 
@@ -67,7 +67,8 @@ PairProblem problem_of(Loss loss, const Points& points) {
   PairProblem p;
   double const C = 2.0;
   bool const tube = loss == Loss::tube || loss == Loss::free_tube || loss == Loss::no_sum_tube;
-  p.p.resize(n), p.lo.resize(n), p.hi.resize(n), p.d.assign(n, 0.0), p.e.assign(n, tube ? 0.3 : 0.0), p.beta.assign(n, 0.0);
+  p.p.resize(n), p.lo.resize(n), p.hi.resize(n), p.d.assign(n, 0.0), p.e.assign(n, tube ? 0.3 : 0.0),
+      p.beta.assign(n, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
     bool const positive = points.y[i] > 0;
     p.p[i] = -points.y[i];
@@ -171,9 +172,9 @@ void all_rules(index n, index d) {
           for (double cache : {0.0, 1e6}) {
             if (rows != GainRows::two && selection != Selection::hmg && selection != Selection::mg) continue;
             std::string const shown = "n " + std::to_string(n) + " d " + std::to_string(d) + " loss " +
-                                      std::to_string(loss) + " selection " + std::to_string(int(selection)) +
-                                      " rows " + std::to_string(int(rows)) + " shrinking " +
-                                      std::to_string(int(shrinking)) + " cache " + std::to_string(cache);
+                                      std::to_string(loss) + " selection " + std::to_string(int(selection)) + " rows " +
+                                      std::to_string(int(rows)) + " shrinking " + std::to_string(int(shrinking)) +
+                                      " cache " + std::to_string(cache);
             auto const beta = solved<T>(points, problem, {selection, rows, shrinking, cache}, tol, 1, shown);
             double const q = objective(points, problem, beta);
             if (best == infinity) best = q;
@@ -210,9 +211,7 @@ void many_features() {
   EXPECT(one.beta() == three.beta(), "threads");
 }
 
-}  // namespace
-
-int main() {
+int run() {
   for (auto [n, d] : std::vector<std::pair<index, index>>{{1, 1}, {2, 0}, {2, 1}, {3, 2}, {33, 2}, {70, 4}}) {
     all_rules<double>(n, d);
     all_rules<float>(n, d);
@@ -222,3 +221,8 @@ int main() {
   if (failures > 0) std::fprintf(stderr, "%d checks failed\n", failures);
   return failures > 0;
 }
+
+}  // namespace
+}  // namespace mm
+
+int main() { return mm::run(); }

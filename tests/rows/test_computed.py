@@ -74,7 +74,7 @@ def test_precision_changes_and_returns():
 
 
 def test_n_jobs_zero_is_refused():
-    with pytest.raises(ValueError, match="n_jobs is 0, but it must be a positive number of threads"):
+    with pytest.raises(ValueError, match="n_jobs is 0, but it must be a number of threads"):
         ComputedRows(GAUSSIAN, X).apply(np.ones(101), n_jobs=0)
 
 

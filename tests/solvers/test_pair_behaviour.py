@@ -1,4 +1,4 @@
-"""What a fit promises: invariances, starts, caches, threads, exact zeros, degenerate data, agreement with scikit-learn."""
+"""What a fit promises: invariances, starts, caches, threads, exact zeros, singular data, scikit-learn's values."""
 
 from __future__ import annotations
 

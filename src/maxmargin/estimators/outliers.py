@@ -40,7 +40,7 @@ class OneClassSVM(OutlierMixin, SingleMachine):
     Attributes
     ----------
     offset_ : ndarray of shape (1,)
-        The level rho: decision_function = score_samples - offset_.
+        The level rho: ``decision_function = score_samples - offset_``.
     <fitted>
 
     Examples

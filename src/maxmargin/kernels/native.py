@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from maxmargin._native import core
-from maxmargin.kernels.kernel import Floats, Kernel, count
+from maxmargin.kernels.kernel import Floats, Kernel
 
 # As in core/vector_table.hpp.
 PAIRINGS = ("dot", "absolute", "chi_squared", "minimum")
@@ -45,13 +45,18 @@ class NativeKernel(Kernel):
 
     def against(self, Z: Any, precision: str = "float64") -> Callable[[Any], NDArray]:
         """From examples X to their kernel values against Z, which is packed once; safe from several threads."""
-        columns = self.source(Z, precision, 1)
+        self.check(Z)
+        z = native_data(Z)
+        columns = self._engine(z, self._centre(Z, precision), precision, 1)
 
         def values(X: Any) -> NDArray:
             self.check(X)
-            out = np.empty((count(X), core.padded(columns.size)), precision)
-            columns.block(native_data(X), 0, count(X), out)
-            return out[:, : columns.size]
+            x = native_data(X)
+            if x.columns != z.columns:
+                raise ValueError(f"X has {x.columns} features, but Z has {z.columns}: they must be the same.")
+            out = np.empty((x.rows, core.padded(z.rows)), precision)
+            columns.block(x, 0, x.rows, out)
+            return out[:, : z.rows]
 
         return values
 

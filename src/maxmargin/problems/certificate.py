@@ -69,8 +69,11 @@ def certificate(terms: Terms, beta: ArrayLike, f: ArrayLike, radius: float = 0.0
     if radius > 0:
         brackets = np.maximum(brackets, _brackets(terms, beta, t + radius))
     linear = terms.p * beta + 0.5 * terms.d * beta**2 + terms.e * np.abs(beta)
-    dual = -0.5 * float(np.sum(fold(terms, beta) * f)) - float(linear.sum())
-    gap = float(brackets.sum())
+    coef = fold(terms, beta)
+    # beta' f / 2 is off too; by this much where the errors of the f_i are independent.
+    rounding = 0.5 * radius * float(np.linalg.norm(coef))
+    dual = -0.5 * float(np.sum(coef * f)) - float(linear.sum()) - rounding
+    gap = float(brackets.sum()) + 2 * rounding
     primal = dual + gap
     return Certificate(primal, dual, _relative(gap, primal, dual), violation(terms, beta, f), intercepts)
 

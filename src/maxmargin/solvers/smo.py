@@ -130,7 +130,9 @@ def solve(
     watch = Watch(limits)
     budget = cache_bytes(cache_size)
     beta = feasible_start(problem.terms) if start is None else project(problem.terms, start)
-    pairs = _native_solver(problem, beta, options, budget, n_jobs)
+    source = problem.rows.source(n_jobs)
+    kappa = _largest(source.diagonal(), problem.rows.precision)
+    pairs = _native_solver(problem, source, beta, options, budget)
     _rebuild(pairs)
     status = _run(pairs, problem, watch, options)
     _unshrink(pairs)
@@ -142,7 +144,7 @@ def solve(
     elif min(limits.tol, limits.tol if limits.tol_gap is None else limits.tol_gap) < ROUNDING_MATTERS:
         result = certify(problem, beta, n_jobs)
     else:
-        result = certificate(problem.terms, beta, f, _rounding(problem.rows, beta, pairs))
+        result = certificate(problem.terms, beta, f, _rounding(problem.rows.precision, kappa, beta))
     if status is Status.CONVERGED and not _holds(result, limits):
         status = Status.STALLED
     watch.look(_state(watch, pairs, result.violation, result.gap))
@@ -210,14 +212,14 @@ def choose_selection(rows: Rows, share: float) -> str:
     return "hmg" if share < SMALL_SHARE and rows.entry_cost >= DEAR_ENTRY else "second-order"
 
 
-def _native_solver(problem: DualProblem, beta: Floats, options: Options, budget: float, n_jobs: int | None) -> Any:
+def _native_solver(problem: DualProblem, source: Any, beta: Floats, options: Options, budget: float) -> Any:
     rows, terms = problem.rows, problem.terms
     share = budget / max(1.0, np.dtype(rows.precision).itemsize * float(rows.n) ** 2)
     selection = choose_selection(rows, share) if options.selection == "auto" else options.selection
     group = np.empty(0, np.int32) if terms.group is None else terms.group.astype(np.int32)
     kind = core.PairSolver32 if rows.precision == "float32" else core.PairSolver64
     return kind(
-        _finite_source(rows, n_jobs),
+        source,
         terms.p,
         terms.lo,
         terms.hi,
@@ -234,17 +236,15 @@ def _native_solver(problem: DualProblem, beta: Floats, options: Options, budget:
     )
 
 
-def _finite_source(rows: Rows, n_jobs: int | None) -> Any:
-    """The native source, of a matrix whose diagonal, and so every entry by Cauchy and Schwarz, is finite."""
-    source = rows.source(n_jobs)
-    diagonal = source.diagonal()
+def _largest(diagonal: Floats, precision: str) -> float:
+    """The largest K_ii; by Cauchy and Schwarz every entry is finite where the diagonal is."""
     if not np.isfinite(diagonal).all():
         i = int(np.argmin(np.isfinite(diagonal)))
         raise ValueError(
-            f"The kernel value of example {i} with itself is {diagonal[i]} in {rows.precision}, but kernel values must"
+            f"The kernel value of example {i} with itself is {diagonal[i]} in {precision}, but kernel values must"
             " be finite: scale the data, or use float64."
         )
-    return source
+    return float(diagonal.max(initial=0.0))
 
 
 def _shrink_interval(shrinking: Shrinking, n: int) -> int:
@@ -276,15 +276,13 @@ def _current_certificate(pairs: Any, terms: Terms) -> Certificate:
     return certificate(terms, beta, _decision_values(terms, beta, pairs.gradient()))
 
 
-def _rounding(rows: Rows, beta: Floats, pairs: Any) -> float:
+def _rounding(precision: str, kappa: float, beta: Floats) -> float:
     r"""How far rounded kernel values may put a decision value off: four standard deviations of independent errors.
 
     A float32 kernel value is off by at most :math:`u\kappa`, u = 2^-24 and kappa the largest K_ii, so a decision value
     by a sum of such errors with weights beta: :math:`4 u \kappa \|\beta\|_2`.
     """
-    if rows.precision == "float64":
-        return 0.0
-    return 4 * FLOAT32_ROUNDING * float(np.max(rows.diag())) * float(np.linalg.norm(beta))
+    return 0.0 if precision == "float64" else 4 * FLOAT32_ROUNDING * kappa * float(np.linalg.norm(beta))
 
 
 def _state(watch: Watch, pairs: Any, violation: float, gap: float) -> State:
