@@ -61,18 +61,38 @@ SharedPart<T>::SharedPart(std::shared_ptr<SharedRows<T>> shared, std::vector<ind
     : RowSource<T>(index(chosen.size())), shared_(std::move(shared)), chosen_(std::move(chosen)) {
   for (index i : chosen_)
     if (i < 0 || i >= shared_->source().size()) throw std::invalid_argument("A row outside of the shared rows.");
+  places_.resize(chosen_.size());
+  find_places(index(chosen_.size()));
+}
+
+template <class T>
+void SharedPart<T>::find_places(index positions) {
+  for (index j = 0; j < positions; ++j) {
+    index const column = chosen_[std::size_t(this->order_[std::size_t(j)])], block = shared_->block_of(column);
+    places_[std::size_t(j)] = {std::int32_t(block), shared_->skipped(block) + shared_->place_of(column)};
+  }
+}
+
+template <class T>
+void SharedPart<T>::reorder(const std::vector<index>& order, index changed) {
+  RowSource<T>::reorder(order, changed);
+  find_places(changed);
 }
 
 template <class T>
 void SharedPart<T>::rows(const index* ids, index count, index first, index last, T* out, index stride) {
   std::vector<typename SharedRows<T>::Piece> pieces(static_cast<std::size_t>(shared_->blocks()));
+  std::vector<const T*> values(pieces.size());
   for (index r = 0; r < count; ++r) {
     for (auto& piece : pieces) piece.reset();
     for (index j = first; j < last; ++j) {
-      index const column = chosen_[std::size_t(this->order_[std::size_t(j)])], block = shared_->block_of(column);
-      auto& piece = pieces[std::size_t(block)];
-      if (!piece) piece = shared_->piece(chosen_[std::size_t(ids[r])], block);
-      out[r * stride + j - first] = (*piece)[std::size_t(shared_->skipped(block) + shared_->place_of(column))];
+      Place const place = places_[std::size_t(j)];
+      auto const block = std::size_t(place.block);
+      if (!pieces[block]) {
+        pieces[block] = shared_->piece(chosen_[std::size_t(ids[r])], place.block);
+        values[block] = pieces[block]->data();
+      }
+      out[r * stride + j - first] = values[block][place.offset];
     }
   }
 }

@@ -53,12 +53,20 @@ template <class T>
 class SharedPart final : public RowSource<T> {
  public:
   SharedPart(std::shared_ptr<SharedRows<T>> shared, std::vector<index> chosen);
+  void reorder(const std::vector<index>& order, index changed) override;
   void rows(const index* ids, index count, index first, index last, T* out, index stride) override;
   void diagonal(double* out) override;
 
  private:
+  struct Place {
+    std::int32_t block;
+    index offset;  // in the piece
+  };
+  void find_places(index positions);
+
   std::shared_ptr<SharedRows<T>> shared_;
   std::vector<index> chosen_;
+  std::vector<Place> places_;  // by position
 };
 
 }  // namespace mm

@@ -150,6 +150,9 @@ def project(terms: Terms, beta: ArrayLike) -> Floats:
 
 def _project_group(beta: Floats, lo: Floats, hi: Floats, total: float) -> Floats:
     """Projection onto one box with one sum, which is known to be attainable."""
+    clipped = np.clip(beta, lo, hi)
+    if abs(clipped.sum() - total) <= ROUNDING * np.abs(clipped).sum():
+        return clipped  # feasible as it is: a solution keeps its bounds to the last bit
     breaks = np.unique(np.concatenate([lo - beta, hi - beta]))
     breaks = breaks[np.isfinite(breaks)]
     left, right = -1, len(breaks)  # the sum is below the total at breaks[left] and not below at breaks[right]
