@@ -168,9 +168,8 @@ def _run(pairs: Any, problem: DualProblem, watch: Watch, options: Options) -> St
             _unshrink(pairs)
             goal = tol
             if pairs.violation > tol:
-                if (
-                    pause is Pause.CONVERGED
-                ):  # with the gradients just made, few need to stay; what stalled needs them all
+                # With the gradients just made, few need to stay; what stalled needs them all.
+                if pause is Pause.CONVERGED:
                     pairs.shrink(SHRINKING[options.shrinking], HISTORY)
                 continue
             pause = Pause.CONVERGED
