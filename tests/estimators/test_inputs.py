@@ -92,12 +92,18 @@ def linear(x, z):
     return np.asarray(x) @ np.asarray(z).T
 
 
-@pytest.mark.parametrize("estimator", [SVC(), NuSVC(nu=0.2), SVR(), OneClassSVM(), SVC(multiclass="one-vs-rest")])
+@pytest.mark.parametrize("estimator", [SVC(), NuSVC(nu=0.4), SVR(), OneClassSVM(), SVC(multiclass="one-vs-rest")])
 def test_function_is_its_kernel(estimator):
     X, y = data_for(estimator)
     function = clone(estimator).set_params(kernel=linear).fit(X, y)
     named = clone(estimator).set_params(kernel="linear").fit(X, y)
     np.testing.assert_allclose(values(function, X), values(named, X), atol=1e-6)
+
+
+def test_a_nu_that_leaves_no_margin_is_said():
+    X, y = classes()
+    with pytest.warns(UserWarning, match=r"cannot be parted at nu=0.2: in 1 of 3 problems the margin is zero"):
+        NuSVC(nu=0.2, kernel="linear").fit(X, y)
 
 
 def test_function_is_called_once_with_everything_when_that_fits():

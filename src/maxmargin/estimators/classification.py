@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -11,13 +12,13 @@ from numpy.typing import NDArray
 
 from maxmargin.estimators.classifier import ONE_CLASS, KernelClassifier, TermsMaker
 from maxmargin.estimators.docs import documented
-from maxmargin.estimators.expansion import margin
+from maxmargin.estimators.expansion import Expansion, margin
 from maxmargin.estimators.parameters import BOUNDED, CLASSIFIER, COMMON, COST, NU, StrOptions, keep
 from maxmargin.estimators.training import TrainingSet
 from maxmargin.losses import Hinge, NuClassification, SquaredHinge
 from maxmargin.problems import Terms
 from maxmargin.reductions import Part, Task
-from maxmargin.solvers.loop import Solution
+from maxmargin.solvers.loop import Solution, Status
 
 Floats = NDArray[np.float64]
 
@@ -199,6 +200,17 @@ class NuSVC(KernelClassifier):
             nu = min(nu, 2 * min(weights[y > 0].sum(), weights[y < 0].sum()) / weights.sum())
         return NuClassification(nu).dual(y, weights)
 
+    def _expand(self, parts: Sequence[Part], solutions: Sequence[Solution]) -> list[Expansion]:
+        trivial = sum(_may_be_trivial(solution) for solution in solutions)
+        if trivial:
+            warnings.warn(
+                f"The classes cannot be parted at nu={self.nu}: in {trivial} of {len(solutions)} problems the margin is"
+                " zero to within the tolerance, and the decision values are arbitrary. Raise nu, or lower tol.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return super()._expand(parts, solutions)
+
     def _makers(self, data: TrainingSet, tasks: Sequence[Task]) -> tuple[list[TermsMaker], list[Solution]]:
         if self.class_weight is None:
             return super()._makers(data, tasks)
@@ -207,6 +219,12 @@ class NuSVC(KernelClassifier):
         self._expand(parts, solutions)  # a margin of 0 is refused here
         margins = [margin(part.terms, solution) for part, solution in zip(parts, solutions, strict=True)]
         return [partial(_hinge_terms, C=1.0 / rho) for rho in margins], solutions
+
+
+def _may_be_trivial(solution: Solution) -> bool:
+    """Whether the certificate of a nu-problem leaves room for its trivial solution f = 0, rho = 0 of objective 0."""
+    found = solution.certificate
+    return solution.status is Status.CONVERGED and len(found.intercepts) == 2 and found.gap > 0.5
 
 
 def _hinge_terms(y: Floats, weights: Floats, part_of_data: bool = False, *, C: float) -> Terms:
