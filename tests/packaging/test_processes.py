@@ -28,10 +28,10 @@ def decision(n_jobs=None):
 """
 
 
-def run(folder: Path, body: str, **environment: str) -> str:
-    """Run a script in `folder` and return what it prints."""
+def run(folder: Path, body: str, before: tuple[str, ...] = (), **environment: str) -> str:
+    """Run a script in `folder` behind the words `before` and return what it prints."""
     (folder / "script.py").write_text(f"{DATA}\n{body}")
-    command = [sys.executable, "script.py"]
+    command = [*before, sys.executable, "script.py"]
     env = {**os.environ, "PYTHONPATH": str(Path(maxmargin.__file__).parents[1]), **environment}
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env, cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -133,6 +133,13 @@ watcher.join()
 print(most - before)
 """
 
+# In a mount namespace of its own, as a container would see it: one processor's time.
+QUOTA = """
+mount -t tmpfs none /sys/fs/cgroup || exit 1
+echo 100000 100000 > /sys/fs/cgroup/cpu.max
+exec "$0" "$@"
+"""
+
 linux = pytest.mark.skipif(sys.platform != "linux", reason="counts threads in /proc")
 two_processors = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
 
@@ -158,3 +165,14 @@ def test_one_processor_means_no_further_thread(
     before: str, n_jobs: int | None, environment: dict[str, str], tmp_path: Path
 ) -> None:
     assert int(run(tmp_path, f"{before}\n{NEW_THREADS.format(n_jobs=n_jobs)}", **environment)) == 0
+
+
+@linux
+@two_processors
+@pytest.mark.skipif(
+    subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0,
+    reason="makes a mount namespace",
+)
+def test_a_quota_of_one_processor_means_no_further_thread(tmp_path: Path) -> None:
+    body = NEW_THREADS.format(n_jobs=None)
+    assert int(run(tmp_path, body, before=("unshare", "-m", "sh", "-c", QUOTA), OMP_NUM_THREADS="")) == 0

@@ -6,6 +6,12 @@ import os
 from pathlib import Path
 
 MEGABYTE = 2**20
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+# Limit and use of a container's memory, under version 2 and version 1 of control groups.
+CONTAINER_FILES = (
+    ("memory.max", "memory.current"),
+    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+)
 SHARE = 0.5  # of the free memory, for cache_size="auto"
 
 
@@ -26,16 +32,22 @@ def cache_bytes(cache_size: float | str) -> float:
 
 def free_bytes() -> float:
     """Memory that this process can still take: the machine's, or its container's where that is less."""
-    free = float("inf")
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                free = 1024.0 * int(line.split()[1])
-        limit, used = (Path("/sys/fs/cgroup", name).read_text().strip() for name in ("memory.max", "memory.current"))
-        if limit != "max":
-            free = min(free, float(limit) - float(used))
-    except OSError:
-        pass  # no such files here: the machine's own memory decides
-    if free == float("inf"):
-        free = float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    free = min([_machine(), *(limit - used for limit, used in map(_container, CONTAINER_FILES))])
     return max(free, 64.0 * MEGABYTE)
+
+
+def _machine() -> float:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):  # not Linux: all of the memory there is
+        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+
+
+def _container(names: tuple[str, str]) -> tuple[float, float]:
+    """The limit and the use of a control group, where there is one."""
+    try:
+        limit, used = (float(Path(CONTROL_GROUPS, name).read_text().replace("max", "inf")) for name in names)
+        return limit, used
+    except OSError:
+        return float("inf"), 0.0
