@@ -1,5 +1,7 @@
 """What X may be: dense, sparse, float32, data frames, kernel matrices, anything that a function takes."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -65,6 +67,35 @@ def test_long_indices():
     wide = sp.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     np.testing.assert_allclose(SVR().fit(wide, y).predict(wide), SVR().fit(X, y).predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i4", "u8", "f2", "U3"])
+@pytest.mark.parametrize("layout", [np.asfortranarray, lambda X: X[:, ::-1], sp.csr_array], ids=["F", "strided", "CSR"])
+def test_any_number_type_is_its_floats(dtype, layout, monkeypatch):
+    if layout is sp.csr_array and dtype in ("f2", "U3"):
+        pytest.skip("SciPy has no sparse matrices of this type")
+    monkeypatch.setattr("maxmargin.estimators.training.SMALL_DENSE", 0)
+    y = np.arange(60) % 2
+    X = np.random.default_rng(0).integers(0, 2 if dtype == "?" else 120, size=(60, 4)).astype(dtype)
+    data, plain = layout(X), np.ascontiguousarray(layout(X) if layout is not sp.csr_array else X).astype(float)
+    weights = np.linspace(0.5, 2.0, 60)
+    model, reference = SVC().fit(data, y, weights), SVC().fit(plain, y, weights)
+    assert model.support_vectors_.dtype == np.float64
+    assert model._gamma == pytest.approx(reference._gamma, rel=1e-12)
+    np.testing.assert_allclose(model.decision_function(data), reference.decision_function(plain), atol=1e-9)
+
+
+def test_integers_are_not_copied():
+    """A fit of bytes takes a small part of the memory of their float64 copy."""
+    y = np.arange(400) % 2
+    X = np.full((400, 20_000), 7, np.uint8)
+    X[:, 0] = 100 * y + np.arange(400) // 8  # two support vectors
+    tracemalloc.start()
+    model = SVC(kernel="linear", cache_size=1, precision="float32").fit(X, y)
+    assert len(model.support_) == 2
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * X.nbytes
 
 
 @each_estimator

@@ -19,7 +19,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from maxmargin.estimators import kernel_choice
 from maxmargin.estimators.expansion import Expansion, expand
 from maxmargin.estimators.prediction import in_blocks
-from maxmargin.estimators.training import TrainingSet, is_function
+from maxmargin.estimators.training import NUMBERS, TrainingSet, is_function
 from maxmargin.kernels import Kernel, Linear
 from maxmargin.problems import Certificate, DualProblem, certify
 from maxmargin.reductions.side_by_side import Part, shared_rows, solve_side_by_side
@@ -232,7 +232,7 @@ class KernelMachine(BaseEstimator):
         if is_function(self.kernel):
             self._examples = data.X
         on_rows = self.kernel_ is None or is_function(self.kernel)
-        self.support_vectors_ = np.empty((0, 0)) if on_rows else data.X[self.support_]
+        self.support_vectors_ = np.empty((0, 0)) if on_rows else _as_floats(data.X[self.support_])
         self.dual_coef_ = self._dual_coef_ = type(data.X)(dual_coef) if self._sparse else dual_coef
         self.intercept_, self._intercept_ = intercepts, intercepts.copy()
 
@@ -246,8 +246,7 @@ class KernelMachine(BaseEstimator):
             self,
             X,
             accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
+            dtype=NUMBERS,
             accept_large_sparse=True,
             reset=False,
         )
@@ -302,6 +301,11 @@ class KernelMachine(BaseEstimator):
         if K.shape[0] != _num_samples(X):
             raise ValueError(f"The kernel function returned {K.shape[0]} rows for {_num_samples(X)} examples.")
         return K[:, self.support_]
+
+
+def _as_floats(X: Any) -> Any:
+    """Support vectors are floating-point numbers, also of integer data, as in scikit-learn."""
+    return X if X.dtype.kind == "f" else X.astype(np.float64)
 
 
 def _scalar_or_array(values: list[Any]) -> Any:

@@ -21,6 +21,7 @@ NOT_FINITE = (
     " preprocessed."
 )
 
+BLOCK_ENTRIES = 2**20  # converted at a time
 SINGLE_ROUNDING = 6e-8  # unit roundoff of float32
 LARGEST_SINGLE = 1e15  # a norm whose square float32 holds with room to spare
 SMALL = 2000  # rows from which float32 pays
@@ -77,16 +78,20 @@ def resolve_gamma(gamma: str | float, X: Any, weights: Floats) -> float:
 
 
 def _variance(X: Any, weights: Floats) -> float:
-    sparse = sp.issparse(X)
-    if (weights == weights[0]).all():
-        if not sparse:
-            return float(X.var(dtype=np.float64))
-        return float(X.multiply(X).mean() - X.mean() ** 2)
+    """Variance of the entries of X, each row counted by its weight; in blocks, without a float64 copy of the whole."""
     share = weights / (weights.sum() * X.shape[1])
-    mean = float((share @ X).sum())
-    if sparse:
-        return float((share @ X.multiply(X)).sum()) - mean**2
-    return float(share @ ((X - mean) ** 2).sum(axis=1))
+    if sp.issparse(X):
+        return float((share @ _squares(X)).sum()) - float((share @ X).sum()) ** 2
+    step = max(1, BLOCK_ENTRIES // max(1, X.shape[1]))
+    parts = [slice(first, first + step) for first in range(0, len(X), step)]
+    mean = sum(float(share[part] @ X[part].sum(axis=1, dtype=np.float64)) for part in parts)
+    return sum(float(share[part] @ ((X[part].astype(np.float64) - mean) ** 2).sum(axis=1)) for part in parts)
+
+
+def _squares(X: Any) -> Any:
+    """The squares of a sparse matrix, in float64 whatever its type."""
+    values = X.data.astype(np.float64)
+    return type(X)((values * values, X.indices, X.indptr), shape=X.shape)
 
 
 def choose_precision(estimator: Any, choice: KernelChoice, data: TrainingSet, terms: Sequence[Terms]) -> str:
@@ -125,7 +130,7 @@ def _coefficient_size(terms: Terms) -> float:
 def largest_norm(X: Any) -> float:
     """Largest Euclidean norm of a row, infinite where its square overflows."""
     with np.errstate(over="ignore"):
-        squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        squares = _squares(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
     return float(np.sqrt(np.max(squares)))
 
 

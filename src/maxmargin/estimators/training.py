@@ -17,6 +17,8 @@ from maxmargin.kernels import Kernel
 
 Floats = NDArray[np.float64]
 
+# Types that are computed with as they are, in any layout; any other becomes the first of them.
+NUMBERS = [np.dtype(code) for code in ("f8", "f4", "?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")]
 SMALL_DENSE = 16 * 2**20  # bytes up to which a sparse matrix is computed with as its dense copy
 
 
@@ -86,9 +88,7 @@ def read(
     if is_function(estimator.kernel):
         check_consistent_length(X, y)
     else:
-        X, y = validate_data(
-            estimator, X, y, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", accept_large_sparse=True
-        )
+        X, y = validate_data(estimator, X, y, dtype=NUMBERS, accept_sparse="csr", accept_large_sparse=True)
         X = _sorted(X)
     y = targets(y)
     if estimator.kernel == "precomputed" and X.shape[0] != X.shape[1]:
