@@ -43,20 +43,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(f"maxmargin {__version__}")
         return OK
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        _set_terminate(_terminate)
-        return _run(args)
-    except KeyboardInterrupt:
-        return _fail(args, INTERRUPTED, "interrupted")
-    except _Terminated:
+    status = OK
+    with _Signals() as signals:
+        try:
+            status = _run(args, signals)
+        except KeyboardInterrupt:
+            signals.came = signal.SIGINT
+        except _Terminated:
+            signals.came = signal.SIGTERM
+    if signals.came == signal.SIGTERM:
         return _fail(args, TERMINATED, "terminated")
-    finally:
-        if before is not None:
-            _set_terminate(before)
+    return _fail(args, INTERRUPTED, "interrupted") if signals.came else status
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace, signals: _Signals) -> int:
     """Run the command; what goes wrong becomes a sentence and a code."""
     try:
         with warnings.catch_warnings():
@@ -73,22 +73,43 @@ def _run(args: argparse.Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more at its end
         return BROKEN_PIPE
     except (ValueError, OSError, ImportError, MemoryError, OverflowError) as error:
-        return _fail(args, BAD_INPUT, _sentence(error))
+        # An import that a signal cuts off reports a broken module instead.
+        return BAD_INPUT if signals.came else _fail(args, BAD_INPUT, _sentence(error))
 
 
 class _Terminated(BaseException):
     """SIGTERM has come: files that are being written are to be removed first."""
 
 
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    raise _Terminated
+class _Signals:
+    """Ctrl-C and SIGTERM as exceptions, and which of them came: native code may turn the exception into another."""
 
+    def __init__(self) -> None:
+        self.came: int = 0
+        self._before: dict[int, Any] = {}
 
-def _set_terminate(handler: Any) -> None:
-    try:
-        signal.signal(signal.SIGTERM, handler)
-    except ValueError:  # main is called from another thread, which receives no signals
-        return
+    def __enter__(self) -> _Signals:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._set(number, self._raise)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _set(self, number: int, handler: Any) -> None:
+        before = signal.getsignal(number)
+        if before is None or (number == signal.SIGINT and before is not signal.default_int_handler):
+            return  # somebody else's handler, or none: in the background a shell makes Ctrl-C ignored
+        try:
+            signal.signal(number, handler)
+            self._before[number] = before
+        except ValueError:  # main is called from another thread, which receives no signals
+            return
+
+    def _raise(self, number: int, frame: FrameType | None) -> NoReturn:
+        self.came = number
+        raise KeyboardInterrupt if number == signal.SIGINT else _Terminated
 
 
 def _fail(args: argparse.Namespace, status: int, sentence: str) -> int:
