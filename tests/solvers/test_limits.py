@@ -94,9 +94,9 @@ def test_callback_is_called_about_every_50_ms_and_may_stop(n, shrinking):
     problem = endless(n)
     solution = smo.solve(problem, Limits(tol=-1.0, callback=callback), shrinking=shrinking)
     assert solution.status is Status.STOPPED
-    assert solution.seconds < 2.0
     times = [state.time for state in seen]
     assert times == sorted(times)
+    assert 0.04 < np.median(np.diff(times)) < 0.1
     for state in seen:
         assert 2 <= state.active <= n
         assert state.violation > 0
@@ -115,7 +115,8 @@ def test_what_a_callback_raises_comes_out():
 
 def test_trace():
     solution = smo.solve(endless(1500), Limits(tol=1e-10, max_time=0.3))
-    assert set(solution.trace) == set(TRACE)
+    promised = {"time", "iteration", "violation", "gap", "active", "rows_computed", "cache_hits"}
+    assert set(solution.trace) == promised == set(TRACE)
     assert len({len(values) for values in solution.trace.values()}) == 1
     assert len(solution.trace["time"]) >= 4
     assert (np.diff(solution.trace["time"]) >= 0).all()
@@ -172,8 +173,8 @@ def test_float32_rows_do_not_claim_more_than_they_have(limits, monkeypatch):
         assert limits.tol_gap is None or true.gap <= 1.01 * limits.tol_gap
 
 
-INTERRUPTED = """
-import time, numpy as np
+PREPARED = """
+import gc, os, time, numpy as np
 from maxmargin import kernels, losses
 from maxmargin.problems import DualProblem
 from maxmargin.rows.computed import ComputedRows
@@ -182,29 +183,59 @@ from maxmargin.solvers.loop import Limits
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(4000, 20)), np.where(rng.random(4000) < 0.5, 1.0, -1.0)
 problem = DualProblem(ComputedRows(kernels.Gaussian(0.05), X), losses.Hinge().dual(y, 1e6))
-print("ready", flush=True)
-try:
-    smo.solve(problem, Limits(tol=1e-12), cache_size={cache}, shrinking={shrinking!r})
-except KeyboardInterrupt:
-    print(time.time(), flush=True)
+def resident():
+    return 4096 * int(open("/proc/self/statm").read().split()[1])
+def threads():
+    return len(os.listdir("/proc/self/task"))
+"""
+CALLS = {
+    "pairs": "smo.solve(problem, Limits(tol=1e-12), cache_size=64, shrinking='bounds')",
+    "pairs without shrinking": "smo.solve(problem, Limits(tol=1e-12), cache_size=64, shrinking=False)",
+    "rows": "smo.solve(problem, Limits(tol=1e-12), cache_size=0.001)",
+    "two classes": "SVC(C=1e6, gamma=0.05, tol=1e-12, cache_size=64).fit(X, y)",
+    "four classes, two threads": "SVC(C=1e6, gamma=0.05, tol=1e-12, cache_size=64, n_jobs=2).fit(X, four)",
+    "a kernel in Python": "SVC(kernel=lambda A, B: A @ B.T, C=1e6, tol=1e-12, cache_size=0.1).fit(X, y)",
+    "prediction": "model.predict(many)",
+}
+INTERRUPTED = """
+from maxmargin import SVC
+four = rng.integers(4, size=4000)
+model, many = SVC(gamma=0.05).fit(X, y), np.tile(X, (200, 1))
+for turn in range(4):
+    if turn == 1:
+        gc.collect()
+        before = resident(), threads()
+    print("ready", flush=True)
+    try:
+        {call}
+    except KeyboardInterrupt:
+        print(time.time(), flush=True)
+gc.collect()
+print(resident() - before[0], threads() - before[1])
 """
 
 
-@pytest.mark.parametrize(("cache", "shrinking"), [(200, "bounds"), (200, False), (0.001, "bounds")])
-def test_ctrl_c_stops_a_fit_at_once(cache, shrinking):
-    code = INTERRUPTED.format(cache=cache, shrinking=shrinking)
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_ctrl_c_stops_a_call_at_once_and_leaves_nothing_behind(call):
+    code = PREPARED + INTERRUPTED.format(call=call)
     paths = os.pathsep.join(path for path in sys.path if path)
+    waits = []
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": paths}
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(0.7)
-        sent = time.time()
-        process.send_signal(signal.SIGINT)
-        caught = process.communicate(timeout=20)[0]
+        for _ in range(4):
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(0.3)
+            sent = time.time()
+            process.send_signal(signal.SIGINT)
+            waits.append(float(process.stdout.readline()) - sent)
+        memory, threads = process.communicate(timeout=20)[0].split()
     assert process.returncode == 0
-    assert float(caught) - sent < 0.5
+    assert min(waits) < 0.1  # the others may have waited for a processor
+    assert max(waits) < 1.0
+    assert int(memory) < 48e6  # a leak of the rows of three fits would be 192 MB
+    assert int(threads) == 0
 
 
 def test_repeated_fits_leave_no_memory_behind():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,12 @@ from maxmargin.solvers.loop import Limits, Solution
 from maxmargin.threads import threads
 
 Solver = Callable[..., Solution]
+
+LEAVE_SECONDS = 0.08  # that abandoned problems are given to leave; one that makes its certificate may take longer
+
+
+class Abandoned(Exception):
+    """Ends the problems that still run when another one failed, or Ctrl-C came."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +98,18 @@ def solve_side_by_side(
 
     if workers == 1:
         return [one(part, start) for part, start in zip(parts, starts, strict=True)]
-    with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(one, part, start) for part, start in zip(parts, starts, strict=True)]
-        return _results(pool, futures, stopped)
+    pool = ThreadPoolExecutor(workers)
+    futures: list[Future[Solution]] = []
+    try:
+        futures += [pool.submit(one, part, start) for part, start in zip(parts, starts, strict=True)]
+        return [future.result() for future in futures]
+    except BaseException:
+        stopped.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        wait(futures, LEAVE_SECONDS)
+        raise
+    finally:
+        pool.shutdown(wait=False)
 
 
 def _limits_left(limits: Limits, seconds: float) -> Limits:
@@ -102,22 +117,12 @@ def _limits_left(limits: Limits, seconds: float) -> Limits:
     return limits if limits.max_time is None else replace(limits, max_time=max(0.0, limits.max_time - seconds))
 
 
-def _results(pool: ThreadPoolExecutor, futures: list[Future[Solution]], stopped: threading.Event) -> list[Solution]:
-    """The solutions; an exception or Ctrl-C stops the problems that still run before it goes on."""
-    try:
-        return [future.result() for future in futures]
-    except BaseException:
-        stopped.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-
-
 def _stoppable(callback: Callable[[Any], Any] | None, stopped: threading.Event) -> Callable[[Any], Any]:
-    """The callback, which also asks to stop once the fit is abandoned."""
+    """The callback, which leaves the solver once the fit is abandoned."""
 
     def call(state: Any) -> Any:
         if stopped.is_set():
-            return True
+            raise Abandoned
         return callback(state) if callback is not None else None
 
     return call

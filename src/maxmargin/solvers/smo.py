@@ -133,9 +133,8 @@ def solve(
     source = problem.rows.source(n_jobs)
     kappa = _largest(source.diagonal(), problem.rows.precision)
     pairs = _native_solver(problem, source, beta, options, budget)
-    _rebuild(pairs)
-    status = _run(pairs, problem, watch, options)
-    _unshrink(pairs)
+    status = _rebuild(pairs, watch) or _run(pairs, problem, watch, options)
+    _unshrink(pairs, watch)
     beta = pairs.beta()
     f = _decision_values(problem.terms, beta, pairs.gradient())
     if status is Status.CONVERGED and problem.terms.n <= SMALL:
@@ -165,7 +164,9 @@ def _run(pairs: Any, problem: DualProblem, watch: Watch, options: Options) -> St
             if watch.since_look() < SLICE_SECONDS:
                 continue
         if pause in (Pause.CONVERGED, Pause.STALLED) and pairs.active < pairs.size:
-            _unshrink(pairs)
+            stop = _unshrink(pairs, watch)
+            if stop is not None:
+                return stop
             goal = tol
             if pairs.violation > tol:
                 # With the gradients just made, few need to stay; what stalled needs them all.
@@ -187,23 +188,26 @@ def _run(pairs: Any, problem: DualProblem, watch: Watch, options: Options) -> St
             return Status.STALLED
         if pause is Pause.STEPS:
             return Status.MAX_ITER
-        gap = watch.sparingly(lambda: _current_certificate(pairs, problem.terms).gap) if whole else float("nan")
+        gap = watch.sparingly(lambda: _current_certificate(pairs, problem.terms).gap) if whole else math.nan
         stop = watch.look(_state(watch, pairs, pairs.violation, gap))
         if stop is not None:
             return stop
 
 
-def _unshrink(pairs: Any) -> None:
-    """All variables again, with their gradients."""
+def _unshrink(pairs: Any, watch: Watch) -> Status | None:
+    """All variables again, with their gradients; a status when the run must stop here."""
     if pairs.active < pairs.size:
         pairs.unshrink()
-        _rebuild(pairs)
+        return _rebuild(pairs, watch)
+    return None
 
 
-def _rebuild(pairs: Any) -> None:
-    """Gradients of a warm start or of returning variables, in slices that let Ctrl-C through."""
+def _rebuild(pairs: Any, watch: Watch) -> Status | None:
+    """Gradients of a warm start or of returning variables, in slices; they are made whole whatever wants to stop."""
+    stop: Status | None = None
     while not pairs.rebuild(SLICE_SECONDS):
-        pass
+        stop = watch.look(_state(watch, pairs, pairs.violation, math.nan)) or stop
+    return stop
 
 
 def choose_selection(rows: Rows, share: float) -> str:
