@@ -4,12 +4,17 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
+import maxmargin
+from maxmargin import load
 from maxmargin.models.atomic import replacing
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(maxmargin.__file__).parents[1])}
 
 SLOW_WRITER = """
 import sys, time
@@ -89,6 +94,76 @@ def test_a_kill_leaves_the_old_file(tmp_path: Path) -> None:
         writer.send_signal(signal.SIGKILL)
         writer.wait()
     assert path.read_bytes() == b"old"
+
+
+ENDLESS_SAVER = """
+import sys
+import numpy as np
+from maxmargin import SVC, save
+X = np.random.default_rng(0).normal(size=(400, 50))
+models = [SVC(C=C).fit(X, X[:, 0] > 0) for C in (1.0, 3.0)]
+save(models[0], sys.argv[1])
+print("begun", flush=True)
+while True:
+    for model in models:
+        save(model, sys.argv[1])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
+def test_a_kill_at_any_moment_leaves_one_of_the_models(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    found = set()
+    for turn in range(8):
+        command = [sys.executable, "-c", ENDLESS_SAVER, str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as saver:
+            assert saver.stdout is not None
+            assert saver.stdout.readline() == "begun\n"
+            time.sleep(0.013 * turn)
+            saver.send_signal(signal.SIGKILL)
+            saver.wait()
+        found.add(load(path).C)
+    assert found <= {1.0, 3.0}
+    assert len(list(tmp_path.glob(".model.*.tmp"))) == len(os.listdir(tmp_path)) - 1
+
+
+UNWELCOME = """
+import os, sys
+import maxmargin.cli, maxmargin.models, maxmargin.data.libsvm, sklearn.svm
+from maxmargin.cli import main
+from maxmargin.data import examples
+train = str(examples.spirals("train"))
+text = open(train).read()
+open("data", "w").write(text)
+main(["train", "-q", "data", "model"])
+os.mkdir("folder")
+open("folder/old", "w").write("old")
+for name, mode in [("data", 0), ("model", 0), ("folder/old", 0o444), ("folder", 0o555)]:
+    os.chmod(name, mode)
+open("good", "w").write(text)
+if os.geteuid() == 0:
+    os.chmod(".", 0o777)
+    os.seteuid(65534)
+for words in (["train", "data", "x"], ["predict", "good", "model"], ["train", "good", "folder/new"],
+              ["convert", "good", "folder/old"]):
+    print(main([words[0], "-q", *words[1:]]), flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+def test_paths_without_permission_are_named() -> None:
+    """As root, who may do everything, as a user without rights: hence a folder that this user can reach."""
+    command = [sys.executable, "-c", UNWELCOME]
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=ENVIRONMENT)
+    assert done.stdout.split() == ["1"] * 4, done.stderr
+    assert done.stderr.splitlines() == [
+        "maxmargin train: data: Permission denied",
+        "maxmargin predict: model: Permission denied",
+        "maxmargin train: folder/new: Permission denied",
+        "maxmargin convert: folder/old: Permission denied",
+    ]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")

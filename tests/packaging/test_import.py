@@ -1,6 +1,7 @@
 """`import maxmargin` is cheap, its public names are there, and a missing or broken core is one clear ImportError."""
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -81,6 +82,25 @@ def test_missing_core_is_one_clear_import_error(copied: Path) -> None:
 def test_broken_core_is_one_clear_import_error(copied: Path) -> None:
     (copied / f"_core{EXTENSION_SUFFIXES[0]}").write_bytes(b"not a shared library" * 1000)
     assert import_error(copied).startswith("ImportError: The compiled core of maxmargin does not load: ")
+
+
+def narrower_isas() -> list[str]:
+    flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    return ["v2", *(["v3"] if " avx2 " in flags else []), *(["v4"] if " avx512vl " in flags else [])]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other machines have one vector width")
+@pytest.mark.parametrize("isa", narrower_isas())
+@pytest.mark.parametrize("name", ["{isa}", "x86-64-{isa}"])
+def test_the_instruction_set_is_the_one_asked_for(isa: str, name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from maxmargin._native import core; print(core.isa())"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "MAXMARGIN_ISA": name.format(isa=isa), "PYTHONPATH": SITES[0]},
+    )
+    assert done.stdout.strip() == isa
 
 
 def test_unknown_instruction_set_is_named() -> None:

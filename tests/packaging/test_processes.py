@@ -77,6 +77,28 @@ if __name__ == "__main__":
     )
 
 
+def test_workers_of_joblib_divide_the_processors(tmp_path: Path) -> None:
+    """Two workers on two processors are one thread each, whatever they fit."""
+    printed = run(
+        tmp_path,
+        """
+from joblib import Parallel, cpu_count, delayed
+from maxmargin.threads import threads
+
+def counted():
+    decision()
+    return threads(None)
+
+if __name__ == "__main__":
+    os.environ.pop("OMP_NUM_THREADS", None)
+    for n_jobs in range(1, cpu_count() + 1):
+        counts = Parallel(n_jobs=n_jobs, backend="loky")(delayed(counted)() for _ in range(n_jobs))
+        print(n_jobs == 1 or max(counts) * n_jobs <= cpu_count())
+""",
+    )
+    assert set(printed.split()) == {"True"}
+
+
 def test_fits_nested_in_a_grid_search(tmp_path: Path) -> None:
     check_agreement(
         tmp_path,
