@@ -55,9 +55,13 @@ struct Data {
     view.index_number = number_of(indptr.dtype());
     if (number_of(indices.dtype()) != view.index_number)
       throw nb::type_error("The indices and indptr of a sparse matrix must have the same type.");
+    if (view.index_number != mm::Number::i32 && view.index_number != mm::Number::i64)
+      throw nb::type_error("The indices of a sparse matrix must be int32 or int64.");
     view.indices = indices.data();
     view.indptr = indptr.data();
     owners = {values, indices, indptr};
+    nb::gil_scoped_release free;
+    view.check_sparse(std::min(index(values.shape(0)), index(indices.shape(0))));
   }
 };
 
@@ -151,8 +155,15 @@ void bind_sources(nb::module_& m, const std::string& suffix) {
           "diagonal"_a, "rows"_a);
   using Shared = mm::SharedRows<T>;
   nb::class_<Shared>(m, ("SharedRows" + suffix).c_str())
-      .def(nb::init<std::shared_ptr<Source>, const std::vector<std::vector<index>>&, double>(), "source"_a, "blocks"_a,
-           "budget"_a)
+      .def(
+          "__init__",
+          [](Shared* self, std::shared_ptr<Source> source, const std::vector<Vector<index>>& blocks, double budget) {
+            std::vector<std::vector<index>> columns;
+            for (auto const& block : blocks) columns.push_back(copied(block));
+            nb::gil_scoped_release free;
+            new (self) Shared(std::move(source), columns, budget);
+          },
+          "source"_a, "blocks"_a, "budget"_a)
       .def_prop_ro("pieces_computed", &Shared::pieces_computed)
       .def_prop_ro("hits", &Shared::hits);
   nb::class_<mm::SharedPart<T>, Source>(m, ("SharedPart" + suffix).c_str())
@@ -231,7 +242,18 @@ NB_MODULE(_core, m) {
       .def(nb::init<AnyArray>(), "dense"_a)
       .def(nb::init<AnyArray, AnyArray, AnyArray, mm::index>(), "values"_a, "indices"_a, "indptr"_a, "columns"_a)
       .def_prop_ro("rows", [](Data& d) { return d.view.rows; })
-      .def_prop_ro("columns", [](Data& d) { return d.view.columns; });
+      .def_prop_ro("columns", [](Data& d) { return d.view.columns; })
+      .def(
+          "norms",
+          [](Data& d, bool squared, Vector<double> centre) {
+            std::vector<double> out(static_cast<std::size_t>(d.view.rows));
+            {
+              nb::gil_scoped_release free;
+              d.view.norms(squared, centre.size() > 0 ? centre.data() : nullptr, out.data());
+            }
+            return to_numpy(std::move(out));
+          },
+          "squared"_a, "centre"_a, "Squared norms, or 1-norms, of the rows less a centre (empty: 0), in float64.");
   nb::class_<mm::KernelSpec>(m, "KernelSpec")
       .def(
           "__init__",
@@ -239,6 +261,14 @@ NB_MODULE(_core, m) {
             new (self) mm::KernelSpec(kernel_spec(pairing, shape, gamma, coef0, degree));
           },
           "pairing"_a, "shape"_a, "gamma"_a, "coef0"_a, "degree"_a);
+  m.def(
+      "diagonal",
+      [](const mm::KernelSpec& kernel, Vector<double> norms) {
+        std::vector<double> out(norms.size());
+        mm::kernel_table<double>().diagonal(kernel, norms.data(), mm::index(norms.size()), out.data());
+        return to_numpy(std::move(out));
+      },
+      "kernel"_a, "norms"_a, "k(x, x) from the squared norms of the examples, or their 1-norms.");
   bind_sources<float>(m, "32");
   bind_sources<double>(m, "64");
   bind_pair_solver<float>(m, "32");

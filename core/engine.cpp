@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstdlib>
+#include <new>
 #include <stdexcept>
 
 #include "parallel.hpp"
@@ -136,9 +138,11 @@ void Engine<T>::compute(const RowOperand<T>& x, index first, index last, T* out,
                            x_.columns,
                            first,
                            last};
-  thread_local std::vector<T> scratch;
-  scratch.assign(std::size_t(table.gather_block * x_.columns), T(0));
-  table.gather_rows(kernel_, x, z, scratch.data(), out, stride);
+  // Zeros from calloc: pages that no coordinate of these rows lies in are never touched.
+  auto const zeros = std::size_t((x.count == 1 ? 1 : table.gather_block) * std::max<index>(1, x_.columns));
+  std::unique_ptr<T, decltype(&std::free)> const scratch(static_cast<T*>(std::calloc(zeros, sizeof(T))), &std::free);
+  if (!scratch) throw std::bad_alloc();
+  table.gather_rows(kernel_, x, z, scratch.get(), out, stride);
 }
 
 /// Rows in pieces that stay in the cache, over the threads: by rows, or by columns where there are few rows.

@@ -1,6 +1,7 @@
 // Kernel values by vectors: tiles of rows against packed panels, sparse rows against panels, rows gathered against
 // sparse columns, each with the kernel function applied while the sums are in registers. Every entry is summed in the
-// order of its coordinates, so dense and sparse storage, single rows and blocks give the same bits.
+// order of its coordinates, so single rows and blocks, and for inner products dense and sparse storage, give the same
+// bits.
 // Include from vector_code.cpp only.
 #pragma once
 
@@ -76,7 +77,7 @@ inline V<T> shaped(const KernelSpec& k, V<T> sum, T x_norm, V<T> z_norm) {
     case Shape::tanh:
       return tanh_of<T>(sum * gamma + coef0);
     case Shape::exponential:
-      return exp_of<T>(-gamma * sum);
+      return exp_of<T>(-gamma * larger<T>(sum, V<T>{}));
     case Shape::gaussian:
       return exp_of<T>(-gamma * squared_distance());
     case Shape::matern32: {
@@ -213,11 +214,59 @@ void panel_rows(const KernelSpec& k, const mm::RowOperand<T>& x, const mm::Panel
   }
 }
 
+/// x y + sum as the vectors round it: a compiler may split a scalar loop where it fuses the tiles.
+template <class T>
+inline T rounded_once(T x, T y, T sum) {
+#if defined(__FMA__) || defined(__aarch64__)
+  if constexpr (sizeof(T) == 4)
+    return __builtin_fmaf(x, y, sum);
+  else
+    return __builtin_fma(x, y, sum);
+#else
+  return sum + x * y;
+#endif
+}
+
+/// One row, spread over the scratch, against one sparse column after another.
+template <class T, Pairing P>
+void gather_row_of(const KernelSpec& k, const mm::RowOperand<T>& x, index r, const mm::GatherOperand<T>& z, T* scratch,
+                   T* out) {
+  constexpr int L = lanes<T>;
+  index const begin = x.indptr ? x.indptr[r] : 0, end = x.indptr ? x.indptr[r + 1] : z.dimension;
+  auto spread = [&](bool clear) {
+    for (index e = begin; e < end; ++e)
+      scratch[x.indptr ? index(x.indices[e]) : e] = clear ? T(0) : x.values[x.indptr ? e : r * z.dimension + e];
+  };
+  spread(false);
+  T const x_norm = x.norms ? x.norms[r] : T(0);
+  for (index j = z.first; j < z.last; j += L) {
+    int const columns = int(z.last - j < L ? z.last - j : L);
+    T sums[L] = {}, norms[L] = {}, values[L];
+    for (int l = 0; l < columns; ++l) {
+      index const column = z.order[j + l];
+      T sum = starts_from_norm<P> ? x_norm : T(0);
+      for (index e = z.indptr[column]; e < z.indptr[column + 1]; ++e) {
+        T const value = scratch[z.indices[e]];
+        if constexpr (P == Pairing::dot)
+          sum = rounded_once(z.values[e], value, sum);
+        else
+          sum = correction<P>(sum, z.values[e], value);
+      }
+      sums[l] = sum;
+      if (z.norms) norms[l] = z.norms[j + l];
+    }
+    store<T>(values, shaped<T>(k, load(sums), x_norm, load(norms)));
+    for (int l = 0; l < columns; ++l) out[j + l - z.first] = values[l];
+  }
+  spread(true);
+}
+
 /// lanes<T> rows at once, spread over the scratch coordinate by coordinate, against one sparse column after another.
 template <class T, Pairing P>
 void gather_rows_of(const KernelSpec& k, const mm::RowOperand<T>& x, const mm::GatherOperand<T>& z, T* scratch, T* out,
                     index stride) {
   constexpr int L = lanes<T>;
+  if (x.count == 1) return gather_row_of<T, P>(k, x, 0, z, scratch, out);
   for (index r0 = 0; r0 < x.count; r0 += L) {
     int const rows = int(x.count - r0 < L ? x.count - r0 : L);
     auto spread = [&](bool clear) {
@@ -274,19 +323,6 @@ void panel_norms(bool squared, const T* panels, index d, index n_panels, T* norm
     }
     store<T>(norms + v * lanes<T>, sum);
   }
-}
-
-/// x y + sum as the vectors round it: a compiler may split a scalar loop where it fuses the tiles.
-template <class T>
-inline T rounded_once(T x, T y, T sum) {
-#if defined(__FMA__) || defined(__aarch64__)
-  if constexpr (sizeof(T) == 4)
-    return __builtin_fmaf(x, y, sum);
-  else
-    return __builtin_fma(x, y, sum);
-#else
-  return sum + x * y;
-#endif
 }
 
 template <class T>

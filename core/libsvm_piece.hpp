@@ -174,8 +174,8 @@ class PieceParser {
       if (*p == '\n' || *p == '#') break;
       const char* const at = p;
       std::int64_t index = 0;
-      for (; is_digit(*p) && p - at <= kIndexDigits; ++p) index = index * 10 + (*p - '0');
-      if (*p != ':' || p == at || p - at > kIndexDigits) return fail(Fault::pair, at);
+      for (; is_digit(*p) && p - at < kIndexDigits; ++p) index = index * 10 + (*p - '0');
+      if (*p != ':' || p == at) return fail(Fault::pair, at);
       if (index <= previous) return fail(n == begin ? Fault::index_below : Fault::index_order, at, previous);
       if constexpr (sizeof(Index) == 4) {
         if (index > kLargestNarrow) {

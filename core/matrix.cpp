@@ -1,5 +1,9 @@
 #include "matrix.hpp"
 
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
 namespace mm {
 
 namespace {
@@ -32,16 +36,52 @@ void with_type(Number number, const void* p, Body&& body) {
 }
 
 template <class Body>
+void with_index_type(Number number, const void* p, Body&& body) {
+  if (number == Number::i32) return body(static_cast<const std::int32_t*>(p));
+  return body(static_cast<const std::int64_t*>(p));
+}
+
+template <class Body>
 void each_nonzero(const MatrixView& m, index row, Body&& body) {
   index const begin = m.start(row), end = m.start(row + 1);
   with_type(m.number, m.values, [&](auto* values) {
-    with_type(m.index_number, m.indices, [&](auto* indices) {
+    with_index_type(m.index_number, m.indices, [&](auto* indices) {
       for (index e = begin; e < end; ++e) body(index(indices[e]), values[e]);
     });
   });
 }
 
 }  // namespace
+
+void MatrixView::check_sparse(index stored) const {
+  auto fault = [](const std::string& what) { throw std::invalid_argument("The sparse matrix is malformed: " + what); };
+  auto text = [](auto number) { return std::to_string(number); };
+  if (start(0) != 0) fault("its indptr starts with " + text(start(0)) + ", not with 0.");
+  for (index i = 0; i < rows; ++i)
+    if (start(i + 1) < start(i)) fault("indptr[" + text(i + 1) + "] is less than indptr[" + text(i) + "].");
+  if (start(rows) > stored)
+    fault("its indptr ends with " + text(start(rows)) + ", but it stores " + text(stored) + " values.");
+  with_index_type(index_number, indices, [&](auto* at) {
+    for (index e = 0; e < start(rows); ++e)
+      if (at[e] < 0 || index(at[e]) >= columns)
+        fault("indices[" + text(e) + "] is " + text(at[e]) + ", but there are " + text(columns) + " of them.");
+  });
+}
+
+void MatrixView::norms(bool squared, const double* centre, double* out) const {
+  std::vector<double> row(static_cast<std::size_t>(sparse && !centre ? 0 : columns));
+  auto share = [&](double x) { return squared ? x * x : std::abs(x); };
+  for (index i = 0; i < rows; ++i) {
+    double sum = 0;
+    if (sparse && !centre) {
+      each_nonzero(*this, i, [&](index, auto value) { sum += share(double(value)); });
+    } else {
+      dense_row(i, centre, row.data());
+      for (double x : row) sum += share(x);
+    }
+    out[i] = sum;
+  }
+}
 
 template <class T>
 void MatrixView::dense_row(index row, const double* centre, T* out) const {

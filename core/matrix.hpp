@@ -21,6 +21,11 @@ struct MatrixView {
   const void* indices = nullptr;
   const void* indptr = nullptr;
 
+  /// Throws std::invalid_argument unless the indices and indptr of a sparse matrix of that many stored values are sound.
+  void check_sparse(index stored) const;
+  /// Squared norms, or 1-norms, of the rows less the centre where there is one.
+  void norms(bool squared, const double* centre, double* out) const;
+
   index nonzeros() const { return sparse ? start(rows) : rows * columns; }
   index start(index row) const {
     return index_number == Number::i32 ? static_cast<const std::int32_t*>(indptr)[row]

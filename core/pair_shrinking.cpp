@@ -10,6 +10,7 @@ namespace mm {
 
 namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr index most_together = 96, entries_together = 4'000'000;  // of a rebuild: rows, and values in memory
 }
 
 /// Bounds (LIBSVM's rule): a variable stays where not even the extreme partner would move it. History (SVM-light's):
@@ -112,20 +113,23 @@ template <class T>
 bool PairSolver<T>::rebuild(double seconds) {
   using Clock = std::chrono::steady_clock;
   auto const end = Clock::now() + std::chrono::duration<double>(seconds);
-  while (rebuild_.pending && rebuild_.next < n_) {
+  for (auto before = Clock::now(); rebuild_.pending && rebuild_.next < n_;) {
     add_some_rows();
-    if (Clock::now() >= end) break;
+    auto const now = Clock::now();
+    if (now >= end) break;
+    // Blocks are faster the larger they are, but the caller waits for the end of one.
+    if (now - before < std::chrono::duration<double>(seconds / 16)) rebuild_.together = std::min<index>(2 * rebuild_.together, most_together);
+    before = now;
   }
   if (rebuild_.pending && rebuild_.next >= n_) take_up_sums();
   return !rebuild_.pending;
 }
 
-/// The next few rows with a coefficient: few enough to be done in some milliseconds.
+/// The next few rows with a coefficient.
 template <class T>
 void PairSolver<T>::add_some_rows() {
-  constexpr index most_together = 96, entries_together = 4'000'000;
   Rebuild& r = rebuild_;
-  index const wide = padded(n_ - r.first), together = std::clamp<index>(entries_together / wide, 4, most_together);
+  index const wide = padded(n_ - r.first), together = std::clamp<index>(entries_together / wide, 1, r.together);
   std::vector<index> ids;
   std::vector<double> weights;
   for (; r.next < n_ && index(ids.size()) < together; ++r.next) {

@@ -164,7 +164,8 @@ template <class T>
 bool PairSolver<T>::near_bounds(Member m) const {
   Copy const& v = copies_[std::size_t(m.copy)];
   auto const i = std::size_t(m.at);
-  double const near = options_.eta * std::min(v.hi[i] - v.lo[i], 1e300);
+  double const width = v.hi[i] - v.lo[i];
+  double const near = std::isfinite(width) ? options_.eta * width : 0.0;
   return v.room_up[i] <= near || v.room_down[i] <= near || (v.kink[i] > 0 && std::abs(v.beta[i]) <= near);
 }
 

@@ -119,6 +119,7 @@ class PairSolver {
     bool pending = false, anew = false;
     std::vector<double> coefficient, sums;  // by position
     index first = 0, next = 0;
+    index together = 1;  // rows computed at once
   } rebuild_;
 };
 

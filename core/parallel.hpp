@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -33,11 +32,12 @@ void parallel(int threads, index count, index grain, Body&& body) {
     }
   };
   std::vector<std::thread> others;
+  others.reserve(std::size_t(pieces - 1));
   index started = 1;
   try {
     for (; started < pieces; ++started) others.emplace_back(piece, started);
-  } catch (const std::system_error&) {
-    // No more threads to be had: the pieces that are left are done here.
+  } catch (...) {
+    // No more threads, or no memory for one, to be had: the pieces that are left are done here.
   }
   piece(0);
   for (index p = started; p < pieces; ++p) piece(p);

@@ -14,7 +14,7 @@
 namespace mm {
 
 struct CacheCounters {
-  index rows_computed = 0, rows_extended = 0, hits = 0, misses = 0;
+  index rows_computed = 0, hits = 0, misses = 0;
   double entries_computed = 0;
 };
 
@@ -50,7 +50,6 @@ class RowCache {
     T* const values = arena_.get() + slot * stride_;
     index& have = length_[std::size_t(slot)];
     if (have < length) {
-      if (have > 0) ++counters.rows_extended;
       index const first = have / column_grain * column_grain;
       source_->rows(&id, 1, first, length, values + first, stride_);
       counters.entries_computed += double(length - first);
@@ -86,10 +85,7 @@ class RowCache {
   void widen() { change_stride(padded(n_)); }
 
   RowSource<T>& source() { return *source_; }
-  index slots() const { return slots_; }
-  index stored() const { return stored_; }
   double bytes() const { return double(stored_) * double(stride_) * sizeof(T); }
-  double share() const { return std::min(1.0, double(slots_) / std::max(1.0, double(n_))); }
   CacheCounters counters;
 
  private:

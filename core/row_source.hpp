@@ -68,7 +68,6 @@ class Engine final : public RowSource<T> {
   KernelSpec kernel_;
   std::vector<double> centre_;
   int threads_;
-  bool mostly_zero_ = false;
   double density_ = 1.0;
   std::vector<T> panels_;
   std::vector<T> norms_;         // by position, padded

@@ -52,13 +52,14 @@ template <class T>
 inline V<T> broadcast(T x) {
   return x - V<T>{};  // x - 0 is x, also for x = -0
 }
+/// Of NaN and a number, NaN where it is a.
 template <class T>
 inline V<T> smaller(V<T> a, V<T> b) {
-  return a < b ? a : b;
+  return b < a ? b : a;
 }
 template <class T>
 inline V<T> larger(V<T> a, V<T> b) {
-  return a > b ? a : b;
+  return b > a ? b : a;
 }
 
 /// lanes<double> consecutive kernel values as doubles.
@@ -103,7 +104,7 @@ constexpr Taylor<T, Degree> taylor_of_exp() {
 }
 
 /// exp(x): x = k ln 2 + r, the Taylor sum of exp(r) on |r| <= ln(2)/2, and k added to the exponent's bits.
-/// Exactly 0 below the range of normal numbers.
+/// Exactly 0 below the range of normal numbers; NaN of NaN.
 template <class T>
 inline V<T> exp_of(V<T> x) {
   using C = exp_constants<T>;
@@ -120,7 +121,7 @@ inline V<T> exp_of(V<T> x) {
   std::memcpy(&exponent, &rounded, sizeof exponent);
   bits += exponent << C::shift;
   std::memcpy(&p, &bits, sizeof p);
-  return x < lowest ? V<T>{} : p;
+  return x < lowest ? V<T>{} : x == x ? p : x;
 }
 
 template <class T>

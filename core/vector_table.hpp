@@ -20,10 +20,6 @@ struct KernelSpec {
   double gamma = 1.0;
   double coef0 = 0.0;
   int degree = 1;
-
-  bool uses_squared_norms() const {
-    return shape == Shape::gaussian || shape == Shape::matern32 || shape == Shape::matern52;
-  }
 };
 
 /// Rows of one operand: dense (values, row after row, d apart) or sparse (indptr, indices, values).
@@ -62,13 +58,14 @@ struct KernelTable {
   index panel_width;
   /// out[r * stride + j - first * width] for the whole panels first ... last - 1.
   void (*panel_rows)(const KernelSpec&, const RowOperand<T>&, const PanelOperand<T>&, T* out, index stride);
-  /// The same for columns read by gathering; `scratch` holds gather_block * dimension zeros and is left zero.
+  /// The same for columns read by gathering; `scratch` holds gather_block * dimension zeros (dimension for one row)
+  /// and is left zero.
   void (*gather_rows)(const KernelSpec&, const RowOperand<T>&, const GatherOperand<T>&, T* scratch, T* out,
                       index stride);
   index gather_block;
   /// norms[j] for every column of the panels: squared norms, or 1-norms for the other pairings.
   void (*panel_norms)(bool squared, const T* panels, index dimension, index n_panels, T* norms);
-  /// The kernel function alone, over sums that are already accumulated.
+  /// The same for rows.
   void (*row_norms)(bool squared, const RowOperand<T>&, index dimension, T* norms);
   /// k(x, x) from the norm of x (and, for the linear forms, its squared norm).
   void (*diagonal)(const KernelSpec&, const T* norms, index count, T* out);

@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from estimators.cases import CLASSIFIERS, ESTIMATORS, classes, data_for, targets, values
+from maxmargin import kernels
 from maxmargin.estimators import LSSVR, SVC, SVR, NuSVC, OneClassSVM
-from maxmargin.estimators.prediction import BLOCK_BYTES
+from maxmargin.kernels.kernel import BLOCK_BYTES
 from maxmargin.threads import available
 
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
@@ -53,6 +54,46 @@ def test_sparse_coef(multiclass, small_dense):
     dense = SVC(kernel="linear", multiclass=multiclass).fit(X, y)
     assert sp.issparse(sparse.coef_)
     np.testing.assert_allclose(sparse.coef_.toarray(), dense.coef_, atol=1e-12 if small_dense else 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("array", "place", "value", "message"),
+    [
+        ("indices", 7, 10**7, r"indices\[7\] is 10000000, but there are 5 of them"),
+        ("indices", 7, -3, r"indices\[7\] is -3, but there are 5 of them"),
+        ("indptr", 10, 10**8, r"indptr\[11\] is less than indptr\[10\]"),
+        ("indptr", 0, 1, "its indptr starts with 1, not with 0"),
+        ("indptr", 60, 301, "its indptr ends with 301, but it stores 300 values"),
+    ],
+)
+@pytest.mark.parametrize("container", [sp.csr_array, sp.csc_array])
+def test_malformed_sparse_matrices_are_refused(array, place, value, message, container):
+    X = container(np.random.default_rng(0).random((60, 5)))
+    y = np.arange(60) % 2
+    model, kernel = SVC().fit(X, y), kernels.Linear()
+    if container is sp.csc_array:
+        if array != "indices":
+            return
+        message = message.replace("5 of", "60 of")
+    getattr(X, array)[place] = value
+    for call in (lambda: SVC().fit(X, y), lambda: model.predict(X), lambda: kernel.block(X, X)):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_the_place_of_what_is_no_number_is_named():
+    X, y = classes()
+    model, sparse = SVC().fit(X, y), SVC().fit(sp.csr_array(thinned(X)), y)
+    X[13, 2] = np.nan
+    with pytest.raises(ValueError, match=r"^Input X contains NaN in row 13, column 2\.$"):
+        SVC().fit(X, y)
+    with pytest.raises(ValueError, match=r"^Input X contains NaN in row 3, column 2\.$"):
+        model.predict(X[10:])
+    with pytest.raises(ValueError, match=r"^Input X contains NaN in row 3, column 2\.$"):
+        sparse.predict(sp.csr_array(X[10:]))
+    X[13, 2] = -np.inf
+    with pytest.raises(ValueError, match=r"^Input X contains infinity in row 13, column 2\.$"):
+        SVR().fit(sp.csc_array(X), np.arange(90.0))
 
 
 def test_unsorted_and_repeated_indices_are_summed_and_not_touched():
@@ -125,6 +166,16 @@ def test_float32_data_are_kept(estimator):
     assert model.support_vectors_.dtype == np.float32
     reference = clone(estimator).fit(single.astype(np.float64), y)
     np.testing.assert_allclose(values(model, single), values(reference, single.astype(np.float64)), atol=1e-5)
+
+
+@pytest.mark.parametrize("columns", [["a", "b", "c"], [0, 1, 2]])
+def test_rows_of_a_data_frame_reach_a_function(columns):
+    """Also where they are asked for in parts."""
+    X, y = classes()
+    table = pd.DataFrame(X, columns=columns, index=np.arange(len(X))[::-1])
+    whole = SVC(kernel=linear).fit(table, y)
+    parts = SVC(kernel=linear, cache_size=0.01).fit(table, y)
+    np.testing.assert_allclose(parts.decision_function(table), whole.decision_function(X), atol=1e-6)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
@@ -279,6 +330,6 @@ def test_predictions_in_blocks(estimator, monkeypatch):
     X, y = data_for(estimator)
     model = clone(estimator).fit(X, y)
     expected = values(model, X)
-    monkeypatch.setattr("maxmargin.estimators.prediction.BLOCK_BYTES", 2000)
+    monkeypatch.setattr("maxmargin.kernels.kernel.BLOCK_BYTES", 2000)
     np.testing.assert_allclose(values(model, X), expected, atol=1e-12)
     assert values(model, X[:1]).shape[0] == 1

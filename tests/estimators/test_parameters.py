@@ -80,6 +80,28 @@ def test_tol_gap_is_reached():
     assert SVC(C=100.0, tol=1.0, tol_gap=1e-5).fit(X, y).duality_gap_ <= 1e-5
 
 
+@pytest.mark.parametrize(
+    ("scale", "offset", "precision"),
+    [(1.0, 0.0, "float32"), (1e-20, 0.0, "float64"), (1e20, 0.0, "float64"), (1.0, 300.0, "float64")],
+)
+def test_precision_is_chosen_by_what_float32_holds(scale, offset, precision):
+    """A model of mostly zero data, which are not centred, is what its certificate says."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((2100, 40))
+    X[:, :3] = scale * (rng.normal(size=(2100, 3)) + offset)
+    y = X[:, 0] > scale * offset
+    model = SVC(gamma=0.5 / scale**2).fit(X, y)
+    assert model.precision_ == precision
+    assert model.certify().gap <= model.duality_gap_ + 1e-9
+    assert model.certify().violation <= 1.1e-3
+
+
+def test_what_float32_cannot_hold_is_refused():
+    X = 1e-20 * np.random.default_rng(0).normal(size=(100, 3))
+    with pytest.raises(ValueError, match="with itself is nan in float32, but kernel values must be finite"):
+        SVC(gamma=1e40, precision="float32").fit(X, X[:, 0] > 0)
+
+
 def test_precision_is_chosen_by_size_and_asked_for_by_name():
     X, y = classes(60, centers=2)
     assert SVC().fit(X, y).precision_ == "float64"

@@ -36,6 +36,48 @@ def examples(name: str, n: int = 45, d: int = 7, seed: int = 0) -> np.ndarray:
     return np.abs(X) if name in zoo.NON_NEGATIVE else X
 
 
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("name", NATIVE)
+def test_very_many_features(name, precision):
+    """Too many to pack: values are gathered, and a row alone has the bits of a block."""
+    rng = np.random.default_rng(0)
+    narrow = np.abs(rng.normal(size=(40, 30))) * (rng.random((40, 30)) < 0.5)
+    X = sp.csr_array(narrow)
+    wide = sp.csr_array((X.data, X.indices * 100_000, X.indptr), shape=(40, 3_000_000))
+    rows = ComputedRows(NATIVE[name], wide, precision)
+    assert rows.source(1).gathers
+    block = rows.block(np.arange(40))
+    assert_allclose(block, zoo.KERNELS[name](narrow, narrow), rtol=2e-5 if precision == "float32" else 1e-12, atol=1e-6)
+    for i in (0, 17, 39):
+        assert_array_equal(rows.block([i])[0], block[i])
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_diagonals(name):
+    X = examples(name)
+    assert_allclose(NATIVE[name].diag(X), np.diagonal(zoo.KERNELS[name](X, X)), rtol=1e-13)
+    assert_allclose(NATIVE[name].diag(sp.csr_array(X)), np.diagonal(zoo.KERNELS[name](X, X)), rtol=1e-13)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 10.0])
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("name", NATIVE)
+def test_float32_values_are_as_near_as_they_say(name, sparse, scale):
+    X = scale * examples(name, n=60) + (0.0 if sparse else 3.0 * scale)
+    kernel = NATIVE[name]
+    data = sp.csr_array(X) if sparse else X
+    off = np.abs(ComputedRows(kernel, data, "float32").block(np.arange(60)) - zoo.KERNELS[name](X, X))
+    pairs = np.maximum.outer(kernel.rounding(data), kernel.rounding(data))
+    assert (off <= 6 * 2.0**-24 * pairs + 1e-37).all()
+
+
+@pytest.mark.parametrize("kernel", [kernels.Gaussian(1e40), kernels.Matern32(1e40), kernels.Matern52(1e40)])
+def test_what_float32_cannot_hold_is_no_number(kernel):
+    """Rather than a number that is wrong."""
+    values = ComputedRows(kernel, np.array([[1e-20], [2e-20]]), "float32").block([0, 1])
+    assert np.isnan(values[0, 0])
+
+
 def test_no_kernel_is_missing_here():
     assert set(NATIVE) == set(zoo.KERNELS)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,9 @@ from hypothesis import strategies as st
 
 import zoo
 from maxmargin import losses
+from maxmargin.kernels import Gaussian
 from maxmargin.problems import DualProblem, Terms, certificate, certify, feasible_start, fold, project, violation
+from maxmargin.rows.computed import ComputedRows
 from oracles import pair, primal, qp
 
 EVERY = [*zoo.LOSSES, *zoo.NU]
@@ -31,6 +35,20 @@ class Rows:
 def case(name, seed, fit_intercept=True, kernel="rbf", n=20):
     data = zoo.problem(name, seed=seed, n=n, weighted=True)
     return zoo.KERNELS[kernel](data.X, data.X), zoo.terms(name, data, fit_intercept), data
+
+
+def test_no_matrix_is_made():
+    """K has 200 MB, what is held of it at a time 32."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 3))
+    problem = DualProblem(ComputedRows(Gaussian(0.5), X), losses.LeastSquares().dual(X[:, 0], 1.0))
+    beta = rng.normal(size=5000)
+    tracemalloc.start()
+    proved = certify(problem, beta - beta.mean())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 80e6
+    assert np.isfinite(proved.primal)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from maxmargin import kernels
-from maxmargin.rows import rows as rows_module
+from maxmargin.kernels import kernel
 from maxmargin.rows.computed import ComputedRows
 from oracles import kernels as twins
 
@@ -54,7 +54,7 @@ def test_part(form):
 @pytest.mark.parametrize("bytes_held", [2**25, 8 * 128 * 7])  # at once, and by seven rows
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_apply_is_the_product(n_jobs, bytes_held, monkeypatch):
-    monkeypatch.setattr(rows_module, "BLOCK_BYTES", bytes_held)
+    monkeypatch.setattr(kernel, "BLOCK_BYTES", bytes_held)
     rows = ComputedRows(GAUSSIAN, X, "float64")
     coef = RNG.normal(size=(101, 3)) * (RNG.random((101, 3)) < 0.3)
     assert_allclose(rows.apply(coef, n_jobs=n_jobs), K @ coef, rtol=1e-12, atol=1e-13)

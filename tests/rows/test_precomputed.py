@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from maxmargin.kernels import kernel
 from maxmargin.losses import Hinge
 from maxmargin.problems import DualProblem
-from maxmargin.rows import precomputed
 from maxmargin.rows.precomputed import PrecomputedRows
 from maxmargin.solvers import smo
 
@@ -87,8 +87,8 @@ def test_the_matrix_is_not_copied(dtype):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert np.shares_memory(rows.K, big)
-    assert peak < 0.2 * big.nbytes + 2.2 * precomputed.BLOCK_BYTES
-    assert resident() - before < 0.5 * big.nbytes + 2.2 * precomputed.BLOCK_BYTES
+    assert peak < 0.2 * big.nbytes + 2.2 * kernel.BLOCK_BYTES
+    assert resident() - before < 0.5 * big.nbytes + 2.2 * kernel.BLOCK_BYTES
 
 
 def changed(i: int, j: int, value: float) -> np.ndarray:
@@ -111,7 +111,7 @@ def changed(i: int, j: int, value: float) -> np.ndarray:
 )
 @pytest.mark.parametrize("bytes_held", [2**25, 2**12])
 def test_what_is_no_kernel_matrix(matrix, message, bytes_held, monkeypatch):
-    monkeypatch.setattr(precomputed, "BLOCK_BYTES", bytes_held)
+    monkeypatch.setattr(kernel, "BLOCK_BYTES", bytes_held)
     with pytest.raises(ValueError, match=message):
         PrecomputedRows(matrix)
 

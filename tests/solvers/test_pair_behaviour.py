@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn import svm
 
 import zoo
 from maxmargin import kernels, losses
-from maxmargin.problems import DualProblem, certificate, fold
+from maxmargin.problems import DualProblem, certificate, certify, fold
 from maxmargin.rows.computed import ComputedRows
 from maxmargin.rows.precomputed import PrecomputedRows
 from maxmargin.solvers import smo
@@ -55,6 +56,15 @@ def test_the_hybrid_does_not_stick(rule, pairs_alone):
     nu = (1 - 3**0.5 / 5) / 7  # where the gradient of the second pair vanishes
     assert solution.status is Status.CONVERGED
     np.testing.assert_allclose(FOUR_Y * solution.beta, [0.1, nu, 0.1, nu], rtol=1e-12)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_hybrid_is_itself_where_there_is_no_upper_bound(fit_intercept, pairs_alone):
+    """A variable of the squared hinge is near its bounds at 0 only."""
+    data = zoo.classification(seed=3, n=400, C=100.0)
+    terms = losses.SquaredHinge().dual(data.y, data.C, fit_intercept=fit_intercept)
+    steps = {s: fit(data.X, terms, Limits(tol=1e-4), selection=s).n_iter for s in ("mvp", "hmg")}
+    assert steps["hmg"] < 0.8 * steps["mvp"]
 
 
 # ---- degenerate data ------------------------------------------------------------------------------------------------
@@ -237,6 +247,29 @@ def test_the_optimum_lies_within_the_certificate_of_float32_rows(name, C, pairs_
     assert proved.dual <= optimum * (1 + 1e-12)
     assert proved.primal >= optimum * (1 - 1e-12)
     assert proved.gap == pytest.approx((proved.primal - proved.dual) / proved.primal, abs=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [kernels.Gaussian(0.5), kernels.Matern32(0.5), kernels.Laplacian(0.5)])
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("offset", [0.0, 10.0, 300.0])
+def test_the_certificate_of_float32_rows_knows_what_distances_lose(offset, sparse, kernel, pairs_alone):
+    """Far from 0 and not centred, as mostly zero data are not."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((300, 40))
+    X[:, :3] = rng.normal(size=(300, 3)) + offset
+    y = np.where(X[:, 0] - offset + 0.5 * rng.normal(size=300) > 0, 1.0, -1.0)
+    rows = ComputedRows(kernel, sp.csr_array(X) if sparse else X, "float32")
+    problem = DualProblem(rows, losses.Hinge().dual(y, 10.0))
+    solution = smo.solve(problem, Limits(tol=1e-2))
+    proved = certify(problem, solution.beta)
+    assert solution.certificate.gap >= proved.gap
+    if offset == 300 and not isinstance(kernel, kernels.Laplacian):
+        assert solution.status is Status.STALLED
+        return
+    assert solution.status is Status.CONVERGED
+    assert proved.violation < 3e-2
+    assert solution.certificate.dual <= proved.dual
+    assert solution.certificate.primal >= proved.primal
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,9 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from maxmargin.estimators import kernel_choice
 from maxmargin.estimators.expansion import Expansion, expand
 from maxmargin.estimators.prediction import in_blocks
-from maxmargin.estimators.training import NUMBERS, TrainingSet, is_function
+from maxmargin.estimators.training import TrainingSet, is_function, read_examples
 from maxmargin.kernels import Kernel, Linear
+from maxmargin.kernels.kernel import block_rows
 from maxmargin.problems import Certificate, DualProblem, certify
 from maxmargin.reductions.side_by_side import Part, shared_rows, solve_side_by_side
 from maxmargin.report import Progress
@@ -164,7 +165,8 @@ class KernelMachine(BaseEstimator):
             )
         solve = self.solver if callable(self.solver) else smo.solve
         shrinking: Any = getattr(self, "shrinking", False)  # without bounds there is nothing to shrink
-        shrinking = "bounds" if shrinking is True else shrinking
+        if isinstance(shrinking, bool | np.bool_):
+            shrinking = "bounds" if shrinking else False
         return partial(solve, selection=self.selection, rows=self.selection_rows, shrinking=shrinking)
 
     @contextmanager
@@ -242,14 +244,7 @@ class KernelMachine(BaseEstimator):
         check_is_fitted(self)
         if is_function(self.kernel):
             return X
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=NUMBERS,
-            accept_large_sparse=True,
-            reset=False,
-        )
+        X = read_examples(self, X, reset=False)
         if sp.issparse(X) and not self._sparse:
             raise ValueError(f"cannot use sparse input in {type(self).__name__!r} trained on dense data")
         if self._sparse and not sp.issparse(X):
@@ -277,7 +272,8 @@ class KernelMachine(BaseEstimator):
         columns = self.shape_fit_[0] if is_function(self.kernel) else coef.shape[1]
         block = self._kernel_block(X, n)
         workers = 1 if is_function(self.kernel) else threads(self.n_jobs)
-        return in_blocks(lambda rows: self._decide(block(rows), coef) + self._intercept_, n, 8 * columns, workers)
+        most = block_rows(columns, 1.0 if self.kernel_ is None else self.kernel_.cost(self.support_vectors_))
+        return in_blocks(lambda rows: self._decide(block(rows), coef) + self._intercept_, n, most, workers)
 
     def _decide(self, K: NDArray, coef: Floats) -> Floats:
         """Decision values without intercepts from kernel values against the support vectors."""

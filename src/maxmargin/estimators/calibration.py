@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from maxmargin.estimators.expansion import Expansion
 from maxmargin.estimators.prediction import in_blocks
+from maxmargin.kernels.kernel import block_rows
 from maxmargin.reductions import Task
 from maxmargin.rows import Rows
 
@@ -120,5 +121,7 @@ def decision_values(rows: Rows, ids: NDArray[np.intp], training: NDArray[np.intp
     if len(support) == 0:
         return np.full(len(ids), expansion.intercept)
     columns, coef = training[support], expansion.coef[support]
-    values = in_blocks(lambda run: rows.block(ids[run], columns) @ coef, len(ids), 8 * rows.n, workers=1)
+    values = in_blocks(
+        lambda run: rows.block(ids[run], columns) @ coef, len(ids), block_rows(rows.n, rows.entry_cost), workers=1
+    )
     return values + expansion.intercept

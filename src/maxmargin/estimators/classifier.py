@@ -37,8 +37,12 @@ PROBABILITY_DEPRECATED = (
 )
 
 
-def _wants_probabilities(estimator: Any) -> bool:
-    if estimator.probability is not True:
+def _fits_probabilities(estimator: Any) -> bool:
+    return not isinstance(estimator.probability, str) and bool(estimator.probability)
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    if not _fits_probabilities(estimator):
         raise AttributeError("predict_proba is not available when probability=False")
     return True
 
@@ -55,6 +59,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     classes_: NDArray
     _slopes: Floats
+    _split = "one-vs-one"  # `multiclass` of the fit, whatever the parameter becomes
 
     @abstractmethod
     def _terms(self, y: Floats, weights: Floats, part_of_data: bool = False) -> Terms:
@@ -85,11 +90,12 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if len(classes) < 2:
             raise ValueError(self._one_class_message())
         weights = data.weights * self._class_weights(classes, data)[codes]
+        self._split = self.multiclass
         reduction = self._reduction(len(classes))
         tasks = reduction.tasks(codes)
         makers, before = self._makers(data, tasks)
         parts = [Part(t.ids, make(t.y, weights[t.ids])) for t, make in zip(tasks, makers, strict=True)]
-        folds = calibration.assign_folds(codes, self.random_state) if self.probability is True else None
+        folds = calibration.assign_folds(codes, self.random_state) if _fits_probabilities(self) else None
         held_out = [] if folds is None else self._fold_tasks(tasks, folds)
         extra = _fold_parts(held_out, makers, weights)
         solutions, rows = self._solve(data, parts, extra, spent=sum(s.seconds for s in before))
@@ -120,7 +126,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if len(self.classes_) == 2:
             return -decisions[:, 0]
         if self.decision_function_shape == "ovo":
-            if self.multiclass == "one-vs-rest":
+            if self._split == "one-vs-rest":
                 raise ValueError(
                     "decision_function_shape='ovo' needs multiclass='one-vs-one': 'one-vs-rest' has no pairs."
                 )
@@ -144,7 +150,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self._check_break_ties()
         return self.classes_.take(self._winners(self._decision_values(X)))
 
-    @available_if(_wants_probabilities)
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities; the largest is always that of the class that `predict` says.
 
@@ -165,7 +171,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         p = self._reduction(len(self.classes_)).probabilities(positive)
         return calibration.make_consistent(p, self._winners(decisions))
 
-    @available_if(_wants_probabilities)
+    @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithms of `predict_proba`.
 
@@ -223,7 +229,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         return [self._terms] * len(tasks), []
 
     def _reduction(self, n_classes: int) -> Reduction:
-        return OneVsRest(n_classes) if self.multiclass == "one-vs-rest" and n_classes > 2 else OneVsOne(n_classes)
+        return OneVsRest(n_classes) if self._split == "one-vs-rest" and n_classes > 2 else OneVsOne(n_classes)
 
     def _store(
         self,

@@ -11,6 +11,8 @@ import scipy.sparse as sp
 
 from maxmargin.estimators.training import Floats, TrainingSet, is_function
 from maxmargin.kernels import Callable, Kernel, by_name
+from maxmargin.kernels.kernel import share_of_diagonal
+from maxmargin.kernels.native import native_data
 from maxmargin.problems import Terms
 from maxmargin.rows import Rows
 from maxmargin.rows.computed import ComputedRows
@@ -23,7 +25,7 @@ NOT_FINITE = (
 
 BLOCK_ENTRIES = 2**20  # converted at a time
 SINGLE_ROUNDING = 6e-8  # unit roundoff of float32
-LARGEST_SINGLE = 1e15  # a norm whose square float32 holds with room to spare
+SMALLEST_SINGLE, LARGEST_SINGLE = 1e-15, 1e15
 SMALL = 2000  # rows from which float32 pays
 
 
@@ -97,8 +99,8 @@ def _squares(X: Any) -> Any:
 def choose_precision(estimator: Any, choice: KernelChoice, data: TrainingSet, terms: Sequence[Terms]) -> str:
     r"""float32 kernel values where their rounding cannot matter, else float64.
 
-    A float32 kernel value is off by at most u kappa, u = 6e-8 and kappa the largest k(x, x). With coefficients of size
-    at most B and errors that add up like independent ones, a decision value is off by :math:`u \kappa B \sqrt{n}`:
+    The float32 values of row i are off by about :math:`u r_i`, u = 6e-8 and r the kernel's `rounding`. With coefficients
+    of size at most B and errors that add up like independent ones, a decision value is off by :math:`u B \|r\|_2`:
     beyond tol, "auto" means float64. B is the largest bound; where there is none, 2 max(abs(p)) / d, which no
     coefficient exceeds. It also means float64 up to 2,000 rows, where float32 saves nothing worth having, for tol_gap
     below 1e-6, where float32 would overflow, and for the values of a user's function, which are float64 already.
@@ -108,15 +110,24 @@ def choose_precision(estimator: Any, choice: KernelChoice, data: TrainingSet, te
         return requested
     if max(part.n for part in terms) <= SMALL or (estimator.tol_gap is not None and estimator.tol_gap < 1e-6):
         return "float64"
-    if choice.largest > LARGEST_SINGLE or isinstance(choice.kernel, Callable):
+    if isinstance(choice.kernel, Callable) or not (_fits_single(choice.largest) and _fits_single(choice.gamma)):
         return "float64"
     size = max(_coefficient_size(part) * np.sqrt(part.n) for part in terms)
-    return "float64" if not SINGLE_ROUNDING * _kappa(choice, data) * size <= estimator.tol else "float32"
+    return "float64" if not SINGLE_ROUNDING * _rounding(choice, data) * size <= estimator.tol else "float32"
 
 
-def _kappa(choice: KernelChoice, data: TrainingSet) -> float:
-    diagonal = np.diagonal(data.X) if choice.kernel is None else choice.kernel.diag(data.X)
-    return float(np.max(diagonal))
+def _fits_single(x: float) -> bool:
+    """Whether float32 holds a number and its square with all their digits and room to spare."""
+    return x == 0 or SMALLEST_SINGLE <= x <= LARGEST_SINGLE
+
+
+def _rounding(choice: KernelChoice, data: TrainingSet) -> float:
+    """The root mean square of the kernel's `rounding`."""
+    if choice.kernel is None:
+        rounding = share_of_diagonal(np.diagonal(data.X).astype(np.float64))
+    else:
+        rounding = choice.kernel.rounding(data.examples)
+    return float(np.sqrt(np.mean(rounding**2)))
 
 
 def _coefficient_size(terms: Terms) -> float:
@@ -129,9 +140,7 @@ def _coefficient_size(terms: Terms) -> float:
 
 def largest_norm(X: Any) -> float:
     """Largest Euclidean norm of a row, infinite where its square overflows."""
-    with np.errstate(over="ignore"):
-        squares = _squares(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    return float(np.sqrt(np.max(squares)))
+    return float(np.sqrt(native_data(X).norms(True, np.empty(0)).max()))
 
 
 def make_rows(choice: KernelChoice, data: TrainingSet, precision: str, budget: float) -> Rows:

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-BLOCK_BYTES = 2**25  # kernel values that one thread holds at a time
 
-
-def in_blocks(values: Callable[[slice], Floats], n: int, row_bytes: int, workers: int) -> Floats:
+def in_blocks(values: Callable[[slice], Floats], n: int, most: int, workers: int) -> Floats:
     """The results of `values` for consecutive runs of the rows 0 ... n - 1, put together.
 
     Parameters
@@ -22,12 +20,12 @@ def in_blocks(values: Callable[[slice], Floats], n: int, row_bytes: int, workers
         From a slice of the rows to an array with one row each.
     n : int
         Number of rows.
-    row_bytes : int
-        Memory that one row takes on the way.
+    most : int
+        Rows that one thread may take at a time.
     workers : int
         Threads.
     """
-    size = max(1, min(BLOCK_BYTES // max(1, row_bytes), -(-n // workers)))
+    size = max(1, min(most, -(-n // workers)))
     blocks = [slice(first, min(first + size, n)) for first in range(0, n, size)]
     if len(blocks) <= 1 or workers == 1:
         return np.concatenate([values(block) for block in blocks or [slice(0, 0)]])

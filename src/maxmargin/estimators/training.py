@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _num_samples, check_consistent_length, validate_data
+from sklearn.utils.validation import _num_samples, check_array, check_consistent_length, validate_data
 
 from maxmargin.kernels import Kernel
+from maxmargin.kernels.native import refuse_malformed
 
 Floats = NDArray[np.float64]
 
@@ -88,7 +89,7 @@ def read(
     if is_function(estimator.kernel):
         check_consistent_length(X, y)
     else:
-        X, y = validate_data(estimator, X, y, dtype=NUMBERS, accept_sparse="csr", accept_large_sparse=True)
+        X, y = read_examples(estimator, X, y)
         X = _sorted(X)
     y = targets(y)
     if estimator.kernel == "precomputed" and X.shape[0] != X.shape[1]:
@@ -98,6 +99,42 @@ def read(
     if len(kept) == 0:
         raise ValueError("Invalid input - all samples have zero or negative weights.")
     return TrainingSet(X, kept, y[kept], weights[kept])
+
+
+def read_examples(estimator: Any, X: Any, y: Any = "no_validation", reset: bool = True) -> Any:
+    """Examples as an array or CSR matrix of finite numbers, and the targets where there are any.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It is given, or with ``reset=False`` compared with, the number of features and their names.
+    X, y
+        What fit or predict was given.
+    reset : bool
+        Whether this is for fit.
+    """
+    if sp.issparse(X):
+        refuse_malformed(X)
+    options = {"dtype": NUMBERS, "accept_sparse": "csr", "accept_large_sparse": True, "reset": reset}
+    try:
+        return validate_data(estimator, X, y, **options)
+    except ValueError as error:
+        if not str(error).startswith("Input X contains"):
+            raise
+        values = check_array(X, dtype=NUMBERS, accept_sparse="csr", accept_large_sparse=True, ensure_all_finite=False)
+        raise ValueError(f"Input X contains {_not_finite(values)}.") from None
+
+
+def _not_finite(X: Any) -> str:
+    """The first value that is NaN or infinite, and its place."""
+    if sp.issparse(X):
+        X = X.tocoo()
+        bad = np.flatnonzero(~np.isfinite(X.data))[0]
+        row, column, value = X.row[bad], X.col[bad], X.data[bad]
+    else:
+        row, column = np.argwhere(~np.isfinite(X))[0]
+        value = X[row, column]
+    return f"{'NaN' if np.isnan(value) else 'infinity'} in row {row}, column {column}"
 
 
 def _sorted(X: Any) -> Any:

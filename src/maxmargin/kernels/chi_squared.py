@@ -18,6 +18,7 @@ class ChiSquared(NativeKernel):
     pairing = "chi_squared"
     shape = "exponential"
     moves_with_data = False
+    coordinate_cost = 16.0  # a division
 
     def __post_init__(self) -> None:
         positive_gamma(self.gamma)

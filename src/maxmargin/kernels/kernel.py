@@ -19,9 +19,14 @@ from maxmargin._native import core
 
 Floats = NDArray[np.float64]
 
+# Of a block of kernel values: bytes, multiplications, and rows that are always worth while.
+BLOCK_BYTES, BLOCK_COST, LEAST_ROWS = 2**25, 1.5e9, 12
+
 
 def part_of(X: Any, ids: NDArray[np.integer]) -> Any:
-    """The examples `ids` of an array, a sparse matrix or any sequence."""
+    """The examples `ids` of an array, a sparse matrix, a data frame or any sequence."""
+    if hasattr(X, "iloc"):
+        return X.iloc[ids]
     return X[ids] if hasattr(X, "shape") else [X[i] for i in ids]
 
 
@@ -59,6 +64,13 @@ class Kernel(ABC):
         """About how many multiplications a value takes; a function from outside counts as dear."""
         return math.inf
 
+    def rounding(self, X: Any) -> Floats:
+        r"""How far float32 puts the values of each example's row off, in units of its roundoff :math:`2^{-24}`.
+
+        Values that are rounded once are off by themselves, at most :math:`\sqrt{k(x, x)\, k(z, z)}`.
+        """
+        return share_of_diagonal(self.diag(X))
+
     def __add__(self, other: Kernel) -> Kernel:
         return Sum((*_terms(self, Sum), *_terms(other, Sum))) if isinstance(other, Kernel) else NotImplemented
 
@@ -69,6 +81,22 @@ class Kernel(ABC):
 
     def __rmul__(self, other: float) -> Kernel:
         return self * other
+
+
+def block_rows(width: int, cost: float) -> int:
+    """How many rows of that many values to compute at once, for what is computed at once holds Ctrl-C off.
+
+    As many as some memory holds and some hundredths of a second make, but as many as the native code is at its best
+    with.
+    """
+    in_time = BLOCK_COST / (max(1, width) * max(1.0, cost)) if math.isfinite(cost) else math.inf
+    return int(max(1, min(BLOCK_BYTES / (8 * max(1, width)), max(LEAST_ROWS, in_time))))
+
+
+def share_of_diagonal(diagonal: Floats) -> Floats:
+    r"""For every x the largest :math:`\sqrt{k(x, x)\, k(z, z)}`, which no :math:`|k(x, z)|` exceeds."""
+    diagonal = np.abs(diagonal)
+    return np.sqrt(diagonal * diagonal.max(initial=0.0))
 
 
 def checked(values: Any, shape: tuple[int, ...], dtype: str) -> NDArray:
@@ -105,6 +133,9 @@ class Scaled(Kernel):
     def cost(self, X: Any) -> float:
         return self.kernel.cost(X)
 
+    def rounding(self, X: Any) -> Floats:
+        return self.weight * self.kernel.rounding(X)
+
     def source(self, X: Any, precision: str, threads: int) -> Any:
         return combined([self.kernel.source(X, precision, threads)], [self.weight], False, precision)
 
@@ -123,6 +154,9 @@ class Sum(Kernel):
 
     def cost(self, X: Any) -> float:
         return sum(part.cost(X) for part in self.parts)
+
+    def rounding(self, X: Any) -> Floats:
+        return np.sum([part.rounding(X) for part in self.parts], axis=0)
 
     def source(self, X: Any, precision: str, threads: int) -> Any:
         parts = [part.source(X, precision, threads) for part in self.parts]
@@ -143,6 +177,11 @@ class Product(Kernel):
 
     def cost(self, X: Any) -> float:
         return sum(part.cost(X) for part in self.parts)
+
+    def rounding(self, X: Any) -> Floats:
+        largest = [float(np.abs(part.diag(X)).max(initial=0.0)) for part in self.parts]
+        others = [math.prod(largest[:m] + largest[m + 1 :]) for m in range(len(self.parts))]
+        return np.sum([part.rounding(X) * factor for part, factor in zip(self.parts, others, strict=True)], axis=0)
 
     def source(self, X: Any, precision: str, threads: int) -> Any:
         parts = [part.source(X, precision, threads) for part in self.parts]

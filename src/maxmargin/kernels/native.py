@@ -11,13 +11,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from maxmargin._native import core
-from maxmargin.kernels.kernel import Floats, Kernel
+from maxmargin.kernels.kernel import Floats, Kernel, share_of_diagonal
 
 # As in core/vector_table.hpp.
 PAIRINGS = ("dot", "absolute", "chi_squared", "minimum")
 SHAPES = ("identity", "polynomial", "gaussian", "tanh", "exponential", "matern32", "matern52")
 
-BLOCK_BYTES = 2**25
 MOSTLY_ZERO = 0.5  # centring would fill the zeros that make sparse rows cheap
 
 
@@ -27,6 +26,7 @@ class NativeKernel(Kernel):
     pairing: ClassVar[str] = "dot"
     shape: ClassVar[str]
     moves_with_data: ClassVar[bool] = False  # k(x + a, z + a) = k(x, z): the data may be centred
+    coordinate_cost: ClassVar[float] = 1.0  # multiplications that one coordinate is worth
 
     @abstractmethod
     def parameters(self) -> tuple[float, float, int]:
@@ -61,17 +61,43 @@ class NativeKernel(Kernel):
         return values
 
     def cost(self, X: Any) -> float:
-        if sp.issparse(X):
-            return X.nnz / max(1, X.shape[0])
-        return float(np.count_nonzero(X[:: max(1, len(X) // 1000)]) / max(1, len(X[:: max(1, len(X) // 1000)])))
+        some = X if sp.issparse(X) else X[:: max(1, len(X) // 1000)]
+        nonzeros = X.nnz if sp.issparse(X) else np.count_nonzero(some)
+        return self.coordinate_cost * float(nonzeros) / max(1, some.shape[0])
 
     def diag(self, X: Any) -> Floats:
-        return self.source(X, "float64", 1).diagonal()
+        self.check(X)
+        return core.diagonal(self._spec(), self._norms(X, np.empty(0)))
+
+    def rounding(self, X: Any) -> Floats:
+        r"""The sums that a value comes from are rounded too, and the function of them passes that on.
+
+        A squared distance :math:`\|x\|^2 + \|z\|^2 - 2 \langle x, z \rangle` is off by some roundoffs of the
+        norms, which matters where it is small, that is, for examples of similar norms: hence :math:`1 + 2 \gamma
+        \|x\|^2` after centring. Other distances are off by roundoffs of the coordinates, hence of the 1-norm; inner
+        products by roundoffs of themselves.
+        """
+        gamma, _, degree = self.parameters()
+        if self._is_one_at_zero():
+            return 1.0 + 2.0 * gamma * self._norms(X, self._centre(X, "float32"))
+        if self.shape == "tanh":
+            return 1.0 + gamma * share_of_diagonal(self._norms(X, np.empty(0)))
+        return (degree + (self.shape == "polynomial")) * share_of_diagonal(self.diag(X))
+
+    def _norms(self, X: Any, centre: Floats) -> Floats:
+        """Squared norms for inner products and what is made of them, else 1-norms."""
+        return native_data(X).norms(self.pairing == "dot", centre)
+
+    def _is_one_at_zero(self) -> bool:
+        """Whether k(x, x) = 1, as for every function of a distance."""
+        return self.pairing in ("absolute", "chi_squared") or self.shape in ("gaussian", "matern32", "matern52")
 
     def _engine(self, data: Any, centre: Floats, precision: str, threads: int) -> Any:
         kind = core.Engine32 if precision == "float32" else core.Engine64
-        spec = core.KernelSpec(PAIRINGS.index(self.pairing), SHAPES.index(self.shape), *self.parameters())
-        return kind(data, spec, centre, threads)
+        return kind(data, self._spec(), centre, threads)
+
+    def _spec(self) -> Any:
+        return core.KernelSpec(PAIRINGS.index(self.pairing), SHAPES.index(self.shape), *self.parameters())
 
     def _centre(self, X: Any, precision: str) -> Floats:
         """What is taken off every example, so that float32 distances keep their digits; in float64 nothing."""
@@ -83,17 +109,34 @@ class NativeKernel(Kernel):
 
 
 def native_data(X: Any) -> Any:
-    """X as the native code reads it: the caller's own arrays wherever their number types allow."""
-    if sp.issparse(X):
-        X = X.tocsr()
-        if not X.has_canonical_format:  # indices must rise: dense and sparse examples are summed in one order
-            X = X.copy()
-            X.sum_duplicates()
-        indices, indptr = X.indices, X.indptr
-        if indices.dtype != indptr.dtype:
-            indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
-        return core.Data(_readable(X.data), indices, indptr, X.shape[1])
-    return core.Data(_readable(np.asarray(X)))
+    """X as the native code reads it: the caller's own arrays wherever their number types allow.
+
+    Raises
+    ------
+    ValueError
+        Where a sparse matrix has an index outside of its shape.
+    """
+    if not sp.issparse(X):
+        return core.Data(_readable(np.asarray(X)))
+    refuse_malformed(X)
+    X = X.tocsr()
+    if not X.has_canonical_format:  # indices must rise: dense and sparse examples are summed in one order
+        X = X.copy()
+        X.sum_duplicates()
+    return _sparse_data(X, X.shape[1])
+
+
+def refuse_malformed(X: Any) -> None:
+    """Raise ValueError where a sparse matrix has an index outside of its shape, through which SciPy would write."""
+    if X.format in ("csr", "csc"):
+        _sparse_data(X, X.shape[1] if X.format == "csr" else X.shape[0])
+
+
+def _sparse_data(X: Any, width: int) -> Any:
+    indices, indptr = X.indices, X.indptr
+    if indices.dtype != indptr.dtype:
+        indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
+    return core.Data(_readable(X.data), indices, indptr, width)
 
 
 def _readable(values: NDArray) -> NDArray:

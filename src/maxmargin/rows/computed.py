@@ -47,3 +47,6 @@ class ComputedRows(Rows):
 
     def diag(self) -> Floats:
         return self.kernel.diag(self.X)
+
+    def rounding(self) -> Floats:
+        return np.zeros(self.n) if self.precision == "float64" else self.kernel.rounding(self.X)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maxmargin._native import core
+from maxmargin.kernels.kernel import block_rows
 from maxmargin.kernels.native import native_data
-from maxmargin.rows.rows import BLOCK_BYTES, Floats, Rows
+from maxmargin.rows.rows import Floats, Rows
 
 ASYMMETRY = 1e-6  # of the largest entry: more is no rounding
 
@@ -60,7 +61,7 @@ def check_symmetric(K: NDArray) -> None:
     if not np.isfinite(largest):
         i, j = np.argwhere(~np.isfinite(K))[0]
         raise ValueError(f"The kernel matrix holds {K[i, j]} at row {i}, column {j}, but kernel values must be finite.")
-    step = max(1, BLOCK_BYTES // (8 * max(1, n)))
+    step = block_rows(n, 1.0)
     for first in range(0, n, step):
         off = np.abs(K[first : first + step].astype(np.float64) - K[:, first : first + step].T)
         if off.max(initial=0.0) > ASYMMETRY * largest:

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maxmargin._native import core
+from maxmargin.kernels.kernel import block_rows, share_of_diagonal
 from maxmargin.threads import threads
 
 Floats = NDArray[np.float64]
-
-BLOCK_BYTES = 2**25  # kernel values that are held at a time
 
 
 class Rows(ABC):
@@ -39,12 +38,16 @@ class Rows(ABC):
         """K_ii, shape (n,)."""
         return self.source(1).diagonal()
 
+    def rounding(self) -> Floats:
+        """How far the values of each row may be off, in units of float32's roundoff; shape (n,)."""
+        return np.zeros(self.n) if self.precision == "float64" else share_of_diagonal(self.diag())
+
     def block(self, ids: ArrayLike, columns: ArrayLike | None = None, n_jobs: int | None = None) -> NDArray:
         """Rows `ids` of K, all columns or those asked for."""
         wanted = np.ascontiguousarray(ids, dtype=np.int64)
         out = np.empty((len(wanted), core.padded(self.n)), self.precision)
         source = self.source(n_jobs)
-        step = max(1, BLOCK_BYTES // (8 * out.shape[1]))
+        step = block_rows(out.shape[1], self.entry_cost)
         for first in range(0, len(wanted), step):  # Ctrl-C comes through between the blocks
             source.rows(wanted[first : first + step], out[first : first + step])
         values = out[:, : self.n]
@@ -57,7 +60,7 @@ class Rows(ABC):
         result = np.zeros(coef.shape)
         source = self.source(n_jobs)
         width = core.padded(self.n)
-        together = int(max(1, min(len(used), BLOCK_BYTES // (8 * width))))
+        together = max(1, min(len(used), block_rows(width, self.entry_cost)))
         out = np.empty((together, width), self.precision)
         for first in range(0, len(used), together):
             ids = used[first : first + together]

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maxmargin._native import core
-from maxmargin.problems import Certificate, DualProblem, Terms, certificate, certify, feasible_start, project
+from maxmargin.problems import Certificate, DualProblem, Terms, certificate, certify, feasible_start, fold, project
 from maxmargin.rows import Rows
 from maxmargin.solvers.finish import SMALL, finish
 from maxmargin.solvers.loop import SLICE_SECONDS, Limits, Solution, State, Status, Watch
@@ -44,10 +44,11 @@ SHRINKING = {False: 0, "bounds": 1, "history": 2}
 ETA = 1e-8  # of HMG
 HISTORY = 100  # steps for which a multiplier must hold its variable at a bound
 SHRINK_INTERVAL = 1000  # most steps between two looks at what may be removed
-STEPS_A_CLOCK = 16  # steps between two looks at the clock, as in core/pair_solver.cpp
+LEAST_SHRINK_INTERVAL = 16  # steps of very few variables
 UNSHRINK_AT = 10.0  # times the tolerance: all variables come back for the last steps
 FLOAT32_ROUNDING = 2.0**-24
 ROUNDING_MATTERS = 1e-6  # tolerance below which the final certificate is made in float64
+ROUNDING_LIMIT = 4.0  # times the tolerance, beyond which rounded rows cannot tell whether it is kept
 SLACK = 0.01  # of a tolerance, for the rounding of a gradient that was updated many times
 DEAR_ENTRY = 100  # multiplications for a kernel value from which HMG's fewer rows outweigh its more steps
 SMALL_SHARE = 0.05  # of the matrix in the cache, below which rows are computed again and again
@@ -131,7 +132,10 @@ def solve(
     budget = cache_bytes(cache_size)
     beta = feasible_start(problem.terms) if start is None else project(problem.terms, start)
     source = problem.rows.source(n_jobs)
-    kappa = _largest(source.diagonal(), problem.rows.precision)
+    _check_diagonal(source.diagonal(), problem.rows.precision)
+    solved_at_once = problem.terms.n <= SMALL and _is_linear_system(problem.terms)
+    if solved_at_once:
+        beta, _ = finish(problem, beta)  # where the curvature is small, pairs would take for ever
     pairs = _native_solver(problem, source, beta, options, budget)
     status = _rebuild(pairs, watch) or _run(pairs, problem, watch, options)
     _unshrink(pairs, watch)
@@ -143,11 +147,21 @@ def solve(
     elif min(limits.tol, limits.tol if limits.tol_gap is None else limits.tol_gap) < ROUNDING_MATTERS:
         result = certify(problem, beta, n_jobs)
     else:
-        result = certificate(problem.terms, beta, f, _rounding(problem.rows.precision, kappa, beta))
+        radius = _rounding(problem, beta)
+        result = certificate(problem.terms, beta, f, radius)
+        if status is Status.CONVERGED and radius > ROUNDING_LIMIT * limits.tol:
+            status = Status.STALLED  # the gradient that the pairs saw says nothing at this tolerance
     if status is Status.CONVERGED and not _holds(result, limits):
         status = Status.STALLED
     watch.look(_state(watch, pairs, result.violation, result.gap))
-    return Solution(beta, f, result, status, pairs.steps, watch.seconds, watch.trace(), _counters(pairs))
+    return Solution(
+        beta, f, result, status, pairs.steps + solved_at_once, watch.seconds, watch.trace(), _counters(pairs)
+    )
+
+
+def _is_linear_system(terms: Terms) -> bool:
+    """Whether the optimum is where the gradient vanishes: no bounds, no kinks."""
+    return bool(np.isinf(terms.lo).all() and np.isinf(terms.hi).all() and not terms.e.any())
 
 
 def _run(pairs: Any, problem: DualProblem, watch: Watch, options: Options) -> Status:
@@ -239,21 +253,20 @@ def _native_solver(problem: DualProblem, source: Any, beta: Floats, options: Opt
     )
 
 
-def _largest(diagonal: Floats, precision: str) -> float:
-    """The largest K_ii; by Cauchy and Schwarz every entry is finite where the diagonal is."""
+def _check_diagonal(diagonal: Floats, precision: str) -> None:
+    """By Cauchy and Schwarz every entry of K is finite where the diagonal is."""
     if not np.isfinite(diagonal).all():
         i = int(np.argmin(np.isfinite(diagonal)))
         raise ValueError(
             f"The kernel value of example {i} with itself is {diagonal[i]} in {precision}, but kernel values must"
             " be finite: scale the data, or use float64."
         )
-    return float(diagonal.max(initial=0.0))
 
 
 def _shrink_interval(shrinking: Shrinking, n: int) -> int:
     if shrinking == "history":
         return HISTORY // 4
-    return min(max(n, STEPS_A_CLOCK), SHRINK_INTERVAL) if shrinking else 0
+    return min(max(n, LEAST_SHRINK_INTERVAL), SHRINK_INTERVAL) if shrinking else 0
 
 
 def _decision_values(terms: Terms, beta: Floats, gradient: Floats) -> Floats:
@@ -279,13 +292,15 @@ def _current_certificate(pairs: Any, terms: Terms) -> Certificate:
     return certificate(terms, beta, _decision_values(terms, beta, pairs.gradient()))
 
 
-def _rounding(precision: str, kappa: float, beta: Floats) -> float:
+def _rounding(problem: DualProblem, beta: Floats) -> float:
     r"""How far rounded kernel values may put a decision value off: four standard deviations of independent errors.
 
-    A float32 kernel value is off by at most :math:`u\kappa`, u = 2^-24 and kappa the largest K_ii, so a decision value
-    by a sum of such errors with weights beta: :math:`4 u \kappa \|\beta\|_2`.
+    The float32 values of row i are off by about :math:`u r_i`, u = 2^-24 and r the rows' own `rounding`, so a decision
+    value by a sum of such errors with the coefficients as weights: :math:`4 u \|r \cdot \beta\|_2`.
     """
-    return 0.0 if precision == "float64" else 4 * FLOAT32_ROUNDING * kappa * float(np.linalg.norm(beta))
+    if problem.rows.precision == "float64":
+        return 0.0
+    return 4 * FLOAT32_ROUNDING * float(np.linalg.norm(problem.rows.rounding() * fold(problem.terms, beta)))
 
 
 def _state(watch: Watch, pairs: Any, violation: float, gap: float) -> State:
