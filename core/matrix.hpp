@@ -21,7 +21,8 @@ struct MatrixView {
   const void* indices = nullptr;
   const void* indptr = nullptr;
 
-  /// Throws std::invalid_argument unless the indices and indptr of a sparse matrix of that many stored values are sound.
+  /// Throws std::invalid_argument unless the indices and indptr of a sparse matrix of that many stored values are
+  /// sound.
   void check_sparse(index stored) const;
   /// Squared norms, or 1-norms, of the rows less the centre where there is one.
   void norms(bool squared, const double* centre, double* out) const;

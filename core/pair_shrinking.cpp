@@ -11,7 +11,7 @@ namespace mm {
 namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr index most_together = 96, entries_together = 4'000'000;  // of a rebuild: rows, and values in memory
-}
+}  // namespace
 
 /// Bounds (LIBSVM's rule): a variable stays where not even the extreme partner would move it. History (SVM-light's):
 /// its multiplier estimate has held it at its bound for the last `history` steps.
@@ -118,7 +118,8 @@ bool PairSolver<T>::rebuild(double seconds) {
     auto const now = Clock::now();
     if (now >= end) break;
     // Blocks are faster the larger they are, but the caller waits for the end of one.
-    if (now - before < std::chrono::duration<double>(seconds / 16)) rebuild_.together = std::min<index>(2 * rebuild_.together, most_together);
+    if (now - before < std::chrono::duration<double>(seconds / 16))
+      rebuild_.together = std::min<index>(2 * rebuild_.together, most_together);
     before = now;
   }
   if (rebuild_.pending && rebuild_.next >= n_) take_up_sums();

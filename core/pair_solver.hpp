@@ -3,6 +3,8 @@
 // over lo <= beta <= hi and, for each group g of a sum, sum_{i in g} beta_i = s_g, from a feasible beta.
 // Variable v = c n + i is copy c of example i; the copies share the rows of K. With several copies, copy c is group c.
 // Without groups single variables and pairs move freely in the box.
+// ALG2, ALG3, ALG5: Steinwart & Christmann, Support Vector Machines (2008), section 11.2. MG, HMG and gain (3):
+// Glasmachers & Igel, JMLR 7 (2006).
 #pragma once
 
 #include <array>

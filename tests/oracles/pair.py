@@ -1,8 +1,9 @@
 """A slow and readable twin of the pair solver.
 
 Given K, the terms and a feasible start, moves along e_i - e_j (one sum a group) or along +-e_i (no sum) to the exact
-minimum on that line until the violation is at most tol. References: the texts' ALG2 (maximal violating pair), ALG3
-(second order) and HMG (hybrid maximum gain), and ALG5's tau for directions without curvature.
+minimum on that line until the violation is at most tol. References: ALG2 (maximal violating pair), ALG3 (second order)
+and ALG5 (tau, for directions without curvature) of Steinwart and Christmann, "Support Vector Machines" (2008); HMG
+(hybrid maximum gain) of Glasmachers and Igel, "Maximum-gain working set selection for SVMs" (2006).
 """
 
 from __future__ import annotations

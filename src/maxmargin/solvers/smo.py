@@ -15,7 +15,8 @@ Pairs are chosen by
 * ``"auto"``: hmg where the cache holds a small share of the matrix and rows are dear (`choose_selection`), else
   second-order.
 
-Singular pairs take the step of ALG5 with tau = 1e-12.
+Singular pairs take the step of ALG5 with tau = 1e-12. ALG2, ALG3 and ALG5 are named as in Steinwart & Christmann,
+Support Vector Machines (2008), section 11.2.
 """
 
 from __future__ import annotations
