@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from libsvm import svmutil
 
 from maxmargin import SVC, models
 from maxmargin.cli import main
@@ -188,9 +189,14 @@ def test_formats_of_the_model(shell: Shell) -> None:
         shell(f"train --format libsvm {options} {TRAIN} refused", code=2)
         assert "cannot hold" in shell.err
     libsvm.write("three", X, np.where(X[:, 0].toarray().ravel() > 0.5, 1.5, Y))
-    for name, reason in (("svmlight", "for two classes, and three has 3"), ("libsvm", "whole numbers as labels")):
+    for name in ("svmlight", "libsvm"):
         shell(f"train --format {name} three refused", code=1)
-        assert reason in shell.err
+        assert f"--format {name} holds whole numbers as labels, and three has 1.5" in shell.err
+    libsvm.write("whole", X, np.where(X[:, 0].toarray().ravel() > 0.5, 2, Y))
+    shell("train --format svmlight whole refused", code=1)
+    assert "--format svmlight is for two classes, and whole has 3" in shell.err
+    shell("train --format libsvm --multiclass one-vs-rest whole refused", code=1)
+    assert "--format libsvm holds pairs of classes only, so --multiclass one-vs-rest does not fit it" in shell.err
     assert not Path("refused").exists()
 
 
@@ -307,7 +313,6 @@ def test_a_weight_of_a_class_without_examples_is_a_warning(shell: Shell) -> None
     ["-c 10 -g 10", "-c 10 -g 10 -w1 5 -w-1 2", "-s 1 -n 0.2 -g 10", "-s 2 -n 0.2 -g 5", "-t 3 -g 0.5 -r -0.2 -c 2"],
 )
 def test_libsvm_trains_the_same_model(options: str, shell: Shell) -> None:
-    svmutil = pytest.importorskip("libsvm.svmutil")
     theirs = svmutil.svm_train(Y, X.toarray(), f"{options} -e 1e-6 -q")
     svmutil.svm_save_model("theirs", theirs)
     shell(f"train -q -e 1e-6 --tol-gap 1e-9 {options} {TRAIN} ours")

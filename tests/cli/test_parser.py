@@ -48,7 +48,7 @@ def test_the_defaults_are_those_of_svm_train() -> None:
         "epsilon": 0.1,
         "cache_size": 100.0,
         "tol": 1e-3,
-        "shrinking": 1,
+        "shrinking": None,  # the estimators' own, which is 1
         "probability": 0,
         "class_weight": [],
     }
@@ -68,10 +68,10 @@ def test_negative_limits_of_scale() -> None:
         ("train", "arguments are required: data"),
         ("train -s 5 data", "'5' is none of 0 to 4, c-svc"),
         ("train -t 5 data", "'5' is none of 0 to 4, linear"),
-        ("train -v 1 data", "1 folds are too few"),
+        ("train -v 1 data", "argument -v/--cross-validation: '1' is not a whole number from 2 on"),
         ("train -w1 much data", "'1:much' is not LABEL:WEIGHT"),
         ("train -w1", "'1:' is not LABEL:WEIGHT"),
-        ("train -c much data", "invalid float value: 'much'"),
+        ("train -c much data", "argument -c/--cost: 'much' is not a number above 0"),
         ("train --nonsense data", "unrecognized arguments: --nonsense"),
         ("train --prob 1 data", "unrecognized arguments: --prob"),
     ],

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from libsvm import svmutil  # of the extra `test`: without it these tests fail rather than skip
 
 from maxmargin import estimators, kernels, models
 from maxmargin.models import libsvm_text
-
-svmutil = pytest.importorskip("libsvm.svmutil")
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(0.7, 1.0, size=(80, 5)).round(3)  # LIBSVM writes eight digits of a value
@@ -247,9 +246,22 @@ def test_more_features_than_the_vectors_use(tmp_path: Path) -> None:
         ("gamma 0.5", "gamma half", "line 3: 'half' is no value of gamma"),
         ("gamma 0.5", "gamma nan", "line 3: 'nan' is no value of gamma"),
         ("gamma", "sigma", "line 3: 'sigma' is no entry of a LIBSVM model"),
-        ("label 1 -1", "label 1 1", "rho, label, nr_sv and total_sv do not fit together"),
+        ("label 1 -1", "label 1 1", "is damaged: label, nr_sv and total_sv do not fit together"),
         ("label 1 -1", "label 1", "has only one class"),
-        ("nr_sv 1 1", "nr_sv 1 2", "rho, label, nr_sv and total_sv do not fit together"),
+        ("label 1 -1", "label 1 -1 2", "is damaged: nr_class is 2, and label names 3 classes"),
+        ("nr_class 2", "nr_class 3", "is damaged: nr_class is 3, and label names 2 classes"),
+        ("nr_class 2", "nr_class", "line 4: nr_class should have one value and has 0"),
+        ("nr_class 2", "nr_class 2 2", "line 4: nr_class should have one value and has 2"),
+        ("nr_class 2\n", "", "its header has no line 'nr_class'"),
+        ("total_sv 2", "total_sv", "line 5: total_sv should have one value and has 0"),
+        ("total_sv 2", "total_sv 2.0", "line 5: '2.0' is no value of total_sv"),
+        ("gamma 0.5", "gamma 0.5 0.5", "line 3: gamma should have one value and has 2"),
+        ("rho 0.25", "rho 0.25 1", "is damaged: rho should have 1 values and has 2"),
+        ("rho 0.25", "rho", "is damaged: rho should have 1 values and has 0"),
+        ("nr_sv 1 1", "nr_sv 1 2", "is damaged: label, nr_sv and total_sv do not fit together"),
+        ("nr_sv 1 1", "nr_sv 2", "is damaged: label, nr_sv and total_sv do not fit together"),
+        ("nr_sv 1 1", "nr_sv 3 -1", "is damaged: nr_sv has the negative number -1"),
+        ("nr_sv 1 1", "nr_sv", "is damaged: label, nr_sv and total_sv do not fit together"),
         ("SV\n1 1:0.5 3:1\n-1 2:1\n", "", "is cut short: it has no line 'SV'"),
         ("-1 2:1\n", "", "is cut short: it states 2 support vectors and has 1"),
         ("-1 2:1\n", "-1 2:1\n1 3:1\n", "has lines after its end"),

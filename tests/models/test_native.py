@@ -167,7 +167,6 @@ def dot(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     [
         ({"kernel": dot}, "kernel is the function 'dot' and a model file holds no code"),
         ({"kernel": kernels.Callable(dot)}, "kernel.function is the function 'dot'"),
-        ({"random_state": np.random.RandomState(0)}, "random_state is of type numpy.random.mtrand.RandomState"),
     ],
 )
 def test_what_cannot_be_stored_is_refused_by_name(parameters: dict[str, Any], sentence: str, tmp_path: Path) -> None:

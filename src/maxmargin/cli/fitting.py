@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin import estimators
-from maxmargin.cli import files, parser
+from maxmargin.cli import files, parser, precomputed
 from maxmargin.cli.command import NOT_CONVERGED, OK, UsageError
 from maxmargin.cli.convert import WRITERS
 from maxmargin.cli.output import print_json
@@ -40,33 +40,58 @@ FOREIGN = {
     "svmlight": (("SVC", "NuSVC", "SVR", "NuSVR"), ("linear", "poly", "rbf", "sigmoid")),
 }
 # Options whose default is the estimator's own, so that one it does not have is an error only when asked for.
-OPTIONAL = ("tol_gap", "max_time", "precision", "selection", "solver", "n_jobs")
+OPTIONAL = (
+    "delta",
+    "quantile",
+    "multiclass",
+    "tol_gap",
+    "max_time",
+    "shrinking",
+    "precision",
+    "selection",
+    "selection_rows",
+    "solver",
+    "n_jobs",
+)
+CLASSIFIERS = ("c-svc", "nu-svc")
+SHORT = {"probability": "-b/", "shrinking": "-h/"}  # what errors put before a long option that has a short one
 
 
 def estimator(args: argparse.Namespace) -> Any:
     """The estimator that the options describe."""
+    _check_options(args)
+    known = parser.LOSSES.get(args.type, ())
+    name, fixed = MACHINES[args.type, args.loss or (known[0] if known else None)]
+    kind = getattr(estimators, name)
+    allowed = kind().get_params()
+    asked = {key: getattr(args, key) for key in OPTIONAL if getattr(args, key) is not None}
+    if args.probability:
+        asked["probability"] = True
+    for key in asked:
+        if key not in allowed:
+            option = f"{SHORT.get(key, '')}--{key.replace('_', '-')}"
+            raise UsageError(f"{option} is not for {args.type}" + (f" with {args.loss}" if args.loss else ""))
+    if args.no_intercept:
+        asked["fit_intercept"] = False
+    if args.class_weight and args.type in CLASSIFIERS:
+        asked["class_weight"] = dict(args.class_weight)
+    elif args.class_weight:  # as in LIBSVM this is no error
+        warnings.warn(f"class weights are not for {args.type}: they are passed over", stacklevel=2)
+    values = _shared_options(args) | fixed | asked
+    return kind(**{key: value for key, value in values.items() if key in allowed})
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """Refuse options that do not go together."""
     known = parser.LOSSES.get(args.type, ())
     if args.loss is not None and args.loss not in known:
         raise UsageError(
             f"--loss {args.loss} is not a loss of {args.type}" + (f": {', '.join(known)}" if known else "")
         )
-    name, fixed = MACHINES[args.type, args.loss or (known[0] if known else None)]
-    kind = getattr(estimators, name)
-    allowed = kind().get_params()
-    values = _shared_options(args) | fixed
-    values |= {key: getattr(args, key) for key in OPTIONAL if getattr(args, key) is not None}
-    if args.no_intercept:
-        values["fit_intercept"] = False
-    if args.class_weight:
-        values["class_weight"] = dict(args.class_weight)
-    if args.probability:
-        values["probability"] = True
-    for key in ("class_weight", "probability", "fit_intercept", *OPTIONAL, *fixed):
-        if key in values and key not in allowed:
-            raise UsageError(
-                f"--{key.replace('_', '-')} is not for {args.type}" + (f" with {args.loss}" if args.loss else "")
-            )
-    return kind(**{key: value for key, value in values.items() if key in allowed})
+    if args.no_intercept and args.type in ("nu-svc", "one-class", "nu-svr"):
+        raise UsageError(f"--no-intercept is not for {args.type}, whose nu has its meaning from the intercept")
+    if args.selection_rows in ("one", "all") and args.selection in ("second-order", "mvp"):
+        raise UsageError(f"--selection-rows {args.selection_rows} is for --selection mg and hmg, not {args.selection}")
 
 
 def _shared_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -79,12 +104,9 @@ def _shared_options(args: argparse.Namespace) -> dict[str, Any]:
         "C": args.cost,
         "nu": args.nu,
         "epsilon": args.epsilon,
-        "delta": args.delta,
-        "quantile": args.quantile,
         "tol": args.tol,
         "max_iter": args.max_iter,
         "cache_size": args.cache_size,
-        "shrinking": bool(args.shrinking),
         "random_state": args.seed,
     }
 
@@ -93,14 +115,16 @@ def train(args: argparse.Namespace) -> int:
     """Fit on all rows and save; 3 if the limits stopped it first."""
     model = estimator(args)
     _check_format(args, model)
-    files.check_target(args.model)
-    X, y = files.read_data(args.data, zero_based=args.zero_based, precomputed=args.kernel == "precomputed")
+    files.check_target(args.model, args.data)
+    X, y, columns = _read(args)
     _check_labels(args, y)
     _forget_unknown_weights(model, y)
     began = time.perf_counter()
     with _progress(args, model):
-        model.fit(X, y)
+        model.fit(X if columns is None else X[:, columns], y)
     model.set_params(callback=None)
+    if columns is not None:
+        precomputed.count_by_columns(model, columns, X.shape[1])
     WRITERS[args.format](model, args.model)
     found = outcome(model) | {"seconds": round(time.perf_counter() - began, 3), "data": args.data, "model": args.model}
     if args.json:
@@ -113,21 +137,33 @@ def train(args: argparse.Namespace) -> int:
 def cross_validate(args: argparse.Namespace) -> int:
     """Predict every row by a model that has not seen it, and print how good that is."""
     from sklearn.base import clone
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import KFold, StratifiedKFold
 
     model = estimator(args)
-    X, y = files.read_data(args.data, zero_based=args.zero_based, precomputed=args.kernel == "precomputed")
+    X, y, columns = _read(args)
     _forget_unknown_weights(model, y)
     if args.cross_validation > X.shape[0]:
         raise UsageError(f"{args.cross_validation} folds are more than the {X.shape[0]} rows of {args.data}")
-    classes = args.type in ("c-svc", "nu-svc")
+    X = X if columns is None else X[:, columns]
+    classes = args.type in CLASSIFIERS
     folds = (StratifiedKFold if classes else KFold)(args.cross_validation, shuffle=True, random_state=args.seed)
-    predicted = np.empty(len(y))
-    with _progress(args, model):
+    predicted = np.empty_like(y) if classes else np.empty(len(y))
+    stopped = 0
+    with _progress(args, model), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # one warning below for all folds
         for fit, rest in folds.split(X, y):
             fitted = clone(model).fit(_cut(X, fit, fit, args), y[fit])
             predicted[rest] = fitted.predict(_cut(X, rest, fit, args))
-    found = scores(model, predicted, y)
+            stopped += not outcome(fitted)["converged"]
+    if stopped:
+        warnings.warn(f"{stopped} of {args.cross_validation} folds did not converge within the limits", stacklevel=2)
+    _print_folds(args, scores(model, predicted, y) | {"converged": not stopped})
+    return NOT_CONVERGED if stopped else OK
+
+
+def _print_folds(args: argparse.Namespace, found: dict[str, Any]) -> None:
+    """svm-train's sentences about a cross-validation."""
     if args.json:
         print_json(found | {"data": args.data, "folds": args.cross_validation})
     elif "accuracy" in found:
@@ -135,7 +171,19 @@ def cross_validate(args: argparse.Namespace) -> int:
     else:
         print(f"Cross Validation Mean squared error = {found['mean_squared_error']:g}")
         print(f"Cross Validation Squared correlation coefficient = {found['squared_correlation']:g}")
-    return OK
+
+
+def _read(args: argparse.Namespace) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """X and y; of a text of kernel values the columns that belong to its rows too, which LIBSVM trains on."""
+    columns = None
+    if args.kernel == "precomputed":
+        X, y, serials = precomputed.read(args.data)
+        columns = None if serials is None else precomputed.own_columns(args.data, X, serials)
+    else:
+        X, y = files.read_data(args.data, zero_based=args.zero_based)
+    if args.type not in CLASSIFIERS:
+        files.require_numbers(args.data, y)
+    return X, y, columns
 
 
 def _cut(X: Any, rows: np.ndarray, columns: np.ndarray, args: argparse.Namespace) -> Any:
@@ -166,9 +214,10 @@ def _forget_unknown_weights(model: Any, y: np.ndarray) -> None:
     weights = getattr(model, "class_weight", None)
     if weights is None:
         return
-    for label in weights.keys() - set(y.tolist()):
+    known = set(y.tolist())
+    for label in weights.keys() - known:
         warnings.warn(f"the class {label:g} has a weight and no examples", stacklevel=2)
-    model.set_params(class_weight={label: weight for label, weight in weights.items() if label in y})
+    model.set_params(class_weight={label: weight for label, weight in weights.items() if label in known})
 
 
 def _check_format(args: argparse.Namespace, model: Any) -> None:
@@ -185,15 +234,16 @@ def _check_format(args: argparse.Namespace, model: Any) -> None:
 
 def _check_labels(args: argparse.Namespace, y: np.ndarray) -> None:
     """The same for what the data decide."""
-    if args.format == "maxmargin" or args.type not in ("c-svc", "nu-svc"):
+    if args.format == "maxmargin" or args.type not in CLASSIFIERS:
         return
     labels = np.unique(y)
+    unfit = labels if labels.dtype.kind == "U" else labels[labels % 1 != 0]
+    if len(unfit):
+        raise ValueError(f"--format {args.format} holds whole numbers as labels, and {args.data} has {unfit[0]}")
     if args.format == "svmlight" and len(labels) > 2:
         raise ValueError(f"--format svmlight is for two classes, and {args.data} has {len(labels)}")
-    if args.format == "libsvm" and np.any(labels % 1):
-        raise ValueError(
-            f"--format libsvm holds whole numbers as labels, and {args.data} has {labels[labels % 1 != 0][0]}"
-        )
+    if args.multiclass == "one-vs-rest" and len(labels) > 2:
+        raise ValueError("--format libsvm holds pairs of classes only, so --multiclass one-vs-rest does not fit it")
 
 
 @contextlib.contextmanager

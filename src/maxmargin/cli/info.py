@@ -18,7 +18,9 @@ from maxmargin.models import libsvm_text
 def run(args: argparse.Namespace) -> int:
     """Describe a file by what it is."""
     what = files.kind(args.file)
-    found = {"file": args.file, "kind": what, "bytes": os.path.getsize(args.file)}
+    found: dict[str, Any] = {"file": args.file, "kind": what}
+    if args.file != "-":
+        found["bytes"] = os.path.getsize(args.file)
     if what == "maxmargin":
         found |= _native(args.file)
     elif what == "libsvm":

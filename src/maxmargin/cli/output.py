@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,9 +17,14 @@ def number(value: Any) -> str:
 
 
 def write_lines(path: str, lines: Iterable[str]) -> None:
-    """Write lines of text, whole or not at all."""
+    """Write lines of text, whole or not at all; "-" is standard output."""
+    coded = (f"{line}\n".encode() for line in lines)
+    if path == "-":
+        sys.stdout.buffer.writelines(coded)
+        sys.stdout.buffer.flush()
+        return
     with replacing(path) as file:
-        file.writelines(f"{line}\n".encode() for line in lines)
+        file.writelines(coded)
 
 
 def print_json(found: dict[str, Any]) -> None:

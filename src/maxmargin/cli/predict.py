@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import is_regressor
 
 from maxmargin import models
-from maxmargin.cli import files
+from maxmargin.cli import files, precomputed
 from maxmargin.cli.command import OK, UsageError
 from maxmargin.cli.output import number, print_json, write_lines
 from maxmargin.cli.scores import scores
@@ -18,30 +20,63 @@ from maxmargin.cli.scores import scores
 
 def run(args: argparse.Namespace) -> int:
     """Predict, write the predictions, print how good they are."""
+    _check_output(args)
     model = read_model(args.model)
-    X, y = files.read_data(args.data, zero_based=args.zero_based, precomputed=model.kernel == "precomputed")
-    model, X = same_width(model, X)
+    _check_values(args, model)
+    model, X, y = _fitting_rows(args, model)
+    if is_regressor(model):
+        files.require_numbers(args.data, y)
     predicted = model.predict(X)
     if args.output:
         write_lines(args.output, _lines(args, model, X, predicted))
-    elif args.probability or args.decision_values:
-        raise UsageError("probabilities and decision values need a file to be written to")
     found = scores(model, predicted, y)
     if args.json:
         print_json({**found, "model": args.model, "data": args.data, "output": args.output})
     elif not args.quiet:
-        _print(found)
+        _print(found, sys.stderr if args.output == "-" else sys.stdout)
     return OK
 
 
 def read_model(path: str) -> Any:
-    """The estimator of a maxmargin or LIBSVM model file."""
+    """The fitted estimator of a maxmargin or LIBSVM model file."""
     what = files.kind(path)
-    if what == "maxmargin":
-        return models.load(path)
     if what == "libsvm":
         return models.import_libsvm(path)
-    raise ValueError(f"{path} is no model that can be read: maxmargin and LIBSVM models are")
+    if what != "maxmargin":
+        raise ValueError(f"{path} is no model that can be read: maxmargin and LIBSVM models are")
+    model = models.load(path)
+    if not hasattr(model, "kernel_"):
+        raise ValueError(f"{path} holds a {type(model).__name__} that has not been fitted")
+    return model
+
+
+def _check_output(args: argparse.Namespace) -> None:
+    """Refuse what cannot be written before anything is read."""
+    if args.output is None and (args.probability or args.decision_values):
+        raise UsageError("probabilities and decision values need a file to be written to")
+    if args.output == "-" and args.json:
+        raise UsageError("predictions and --json both go to standard output: name a file for the predictions")
+    if args.output is not None:
+        files.check_target(args.output, args.data, args.model)
+
+
+def _check_values(args: argparse.Namespace, model: Any) -> None:
+    """Refuse values that the model does not have."""
+    if args.probability and not hasattr(model, "predict_proba"):
+        raise UsageError(f"{args.model} has no probabilities for -b/--probability: train it with -b 1")
+    if args.decision_values and not hasattr(model, "decision_function"):
+        raise UsageError(f"a {type(model).__name__} has no decision values besides its predictions")
+
+
+def _fitting_rows(args: argparse.Namespace, model: Any) -> tuple[Any, Any, np.ndarray]:
+    """The model and the data, made to fit together."""
+    if model.kernel_ is not None:
+        X, y = files.read_data(args.data, zero_based=args.zero_based)
+        return *same_width(model, X), y
+    K, y, _ = precomputed.read(args.data)
+    if files.kind(args.model) == "libsvm":
+        precomputed.widen(model, K)
+    return model, K, y
 
 
 def same_width(model: Any, X: Any) -> tuple[Any, Any]:
@@ -51,7 +86,7 @@ def same_width(model: Any, X: Any) -> tuple[Any, Any]:
     trained on a dense array gets a dense array.
     """
     width = getattr(model, "n_features_in_", X.shape[1])
-    if model.kernel == "precomputed" or isinstance(X, np.ndarray):
+    if isinstance(X, np.ndarray):
         return model, X
     if width < X.shape[1]:
         model.support_vectors_ = files.widened(model.support_vectors_, X.shape[1])
@@ -64,25 +99,21 @@ def _lines(args: argparse.Namespace, model: Any, X: Any, predicted: np.ndarray) 
     """One line a row: the prediction, then the values asked for; -b 1 writes svm-predict's line of labels first."""
     columns = []
     if args.probability:
-        if not hasattr(model, "predict_proba"):
-            raise UsageError(f"{args.model} has no probabilities: train it with -b 1")
         columns.append(model.predict_proba(X))
         yield " ".join(["labels", *(number(label) for label in model.classes_)])
     if args.decision_values:
-        if not hasattr(model, "decision_function"):
-            raise UsageError(f"a {type(model).__name__} has no decision values besides its predictions")
         columns.append(np.asarray(model.decision_function(X)).reshape(len(predicted), -1))
     values = np.hstack(columns) if columns else np.empty((len(predicted), 0))
     for label, row in zip(predicted, values, strict=True):
         yield " ".join([number(label), *(number(value) for value in row)])
 
 
-def _print(found: dict[str, Any]) -> None:
+def _print(found: dict[str, Any], file: TextIO) -> None:
     """svm-predict's sentences."""
     if "accuracy" in found:
-        print(f"Accuracy = {found['accuracy']:g}% ({found['correct']}/{found['rows']}) (classification)")
+        print(f"Accuracy = {found['accuracy']:g}% ({found['correct']}/{found['rows']}) (classification)", file=file)
     elif "mean_squared_error" in found:
-        print(f"Mean squared error = {found['mean_squared_error']:g} (regression)")
-        print(f"Squared correlation coefficient = {found['squared_correlation']:g} (regression)")
+        print(f"Mean squared error = {found['mean_squared_error']:g} (regression)", file=file)
+        print(f"Squared correlation coefficient = {found['squared_correlation']:g} (regression)", file=file)
     else:
-        print(f"{found['rows']} rows predicted; the model's classes are no numbers, so there is no accuracy")
+        print(f"{found['rows']} rows predicted; the labels of model and data are numbers and strings", file=file)

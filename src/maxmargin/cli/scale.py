@@ -16,16 +16,24 @@ def run(args: argparse.Namespace) -> int:
     """Scale to the ranges of the data or of a file."""
     if args.save and args.restore:
         raise UsageError("-s and -r cannot be combined: the ranges are either taken from the data or restored")
+    # In place is allowed: the data are read whole before they are written.
+    files.check_target(args.output, args.restore)
+    if args.save:
+        if args.save == "-":
+            raise UsageError("-s - would mix the ranges with data on standard output: name a file for the ranges")
+        files.check_target(args.save, args.data, args.output)
     X, y = files.read_data(args.data, zero_based=args.zero_based)
+    if args.target:
+        files.require_numbers(args.data, y)
     if args.restore:
         found = scaling.load(args.restore)
         _warn_of_unknown(args, X, found)
     else:
         found = scaling.fit(X, y, args.lower, args.upper, None if args.target is None else tuple(args.target))
     X, y = found.transform(X), found.transform_target(y)
-    files.write_data(args.output, X, y, args.zero_based)
     if args.save:
         scaling.save(found, args.save)
+    files.write_data(args.output, X, y, source=args.data, zero_based=args.zero_based)
     return OK
 
 

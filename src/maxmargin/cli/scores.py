@@ -12,7 +12,7 @@ def scores(model: Any, predicted: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """Accuracy of a classifier or outlier detector; mean squared error and squared correlation of a regressor.
 
     The squared correlation is that of the predictions and the targets, NaN where either is constant. A classifier whose
-    classes are no numbers has no accuracy on numeric labels.
+    classes are strings has no accuracy on numbers, nor the other way round.
     """
     if is_regressor(model):
         p, t = np.asarray(predicted, float), np.asarray(y, float)
@@ -22,7 +22,7 @@ def scores(model: Any, predicted: np.ndarray, y: np.ndarray) -> dict[str, Any]:
             "mean_squared_error": error,
             "squared_correlation": float(p @ t) ** 2 / spread if spread else float("nan"),
         }
-    if np.asarray(predicted).dtype.kind not in "biuf":
+    if (np.asarray(predicted).dtype.kind in "biuf") != (y.dtype.kind in "biuf"):
         return {"rows": len(y)}
     correct = int(np.sum(predicted == y))
     return {"accuracy": 100.0 * correct / len(y), "correct": correct, "rows": len(y)}

@@ -13,6 +13,8 @@ def run(args: argparse.Namespace) -> int:
     """Train, or cross-validate with -v."""
     if not args.quiet:
         print(f"maxmargin train: reading {args.data}", file=sys.stderr, flush=True)
+    if args.model == "-":
+        raise UsageError("a model needs a file to be written to, not standard output")
     if args.model is None and args.data == "-" and not args.cross_validation:
         raise UsageError("data from standard input need a name for the model file")
     if args.model is None:

@@ -65,6 +65,7 @@ class Scaling:
         X : ndarray or sparse, (n, p)
             Columns beyond those that the ranges know become 0. Missing ones are taken as 0, and are in the result.
         """
+        _refuse_not_finite(X)
         known = len(self.features.least)
         shape = (X.shape[0], max(known, X.shape[1]))
         if not sp.issparse(X):
@@ -87,6 +88,7 @@ class Scaling:
         """``y`` scaled, or as it is where the target has no range."""
         if self.target is None:
             return y
+        _refuse_target_not_finite(y)
         return self.target.apply(np.asarray(y, float), np.zeros(len(y), int))
 
 
@@ -109,6 +111,7 @@ def fit(
     """
     if X.shape[0] == 0:
         raise ValueError("there are no rows to take the ranges from")
+    _refuse_not_finite(X)
     if sp.issparse(X):
         least, greatest = (np.asarray(bound(axis=0).todense()).ravel() for bound in (X.min, X.max))
     else:
@@ -116,7 +119,30 @@ def fit(
     features = Range(least.astype(float), greatest.astype(float), lower, upper)
     if target is None:
         return Scaling(features)
+    _refuse_target_not_finite(y)
     return Scaling(features, Range(np.array([np.min(y)], float), np.array([np.max(y)], float), *target))
+
+
+def _refuse_not_finite(X: Any) -> None:
+    """Raise ValueError at the first NaN or infinity, which would take the range of its feature with it."""
+    if sp.issparse(X):
+        X = sp.csr_matrix(X)
+        places = np.flatnonzero(~np.isfinite(X.data))
+        rows, columns, values = np.searchsorted(X.indptr, places, "right") - 1, X.indices[places], X.data[places]
+    else:
+        rows, columns = np.nonzero(~np.isfinite(X))
+        values = X[rows, columns]
+    if len(rows):
+        raise ValueError(
+            f"row {rows[0] + 1} has the value {values[0]} of feature {columns[0] + 1}, both counted from 1, and only"
+            " finite values can be scaled"
+        )
+
+
+def _refuse_target_not_finite(y: np.ndarray) -> None:
+    rows = np.flatnonzero(~np.isfinite(y))
+    if len(rows):
+        raise ValueError(f"row {rows[0] + 1} has the target {y[rows[0]]}, and only finite targets can be scaled")
 
 
 def save(scaling: Scaling, path: str | os.PathLike[str]) -> None:

@@ -99,11 +99,12 @@ def _squares(X: Any) -> Any:
 def choose_precision(estimator: Any, choice: KernelChoice, data: TrainingSet, terms: Sequence[Terms]) -> str:
     r"""float32 kernel values where their rounding cannot matter, else float64.
 
-    The float32 values of row i are off by about :math:`u r_i`, u = 6e-8 and r the kernel's `rounding`. With coefficients
-    of size at most B and errors that add up like independent ones, a decision value is off by :math:`u B \|r\|_2`:
-    beyond tol, "auto" means float64. B is the largest bound; where there is none, 2 max(abs(p)) / d, which no
-    coefficient exceeds. It also means float64 up to 2,000 rows, where float32 saves nothing worth having, for tol_gap
-    below 1e-6, where float32 would overflow, and for the values of a user's function, which are float64 already.
+    The float32 values of row i are off by about :math:`u r_i`, u = 6e-8 and r the kernel's `rounding`. With
+    coefficients of size at most B and errors that add up like independent ones, a decision value is off by
+    :math:`u B \|r\|_2`: beyond tol, "auto" means float64. B is the largest bound; where there is none,
+    2 max(abs(p)) / d, which no coefficient exceeds. It also means float64 up to 2,000 rows, where float32 saves nothing
+    worth having, for tol_gap below 1e-6, where float32 would overflow, and for the values of a user's function, which
+    are float64 already.
     """
     requested: str = estimator.precision
     if requested != "auto":

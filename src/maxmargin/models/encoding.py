@@ -85,9 +85,7 @@ class Encoder:
 
     def estimator(self, model: Any, where: str = "") -> dict[str, Any]:
         """The JSON value of an estimator: its parameters, and the attributes that its fit has set."""
-        parameters = model.get_params(deep=False)
-        if "callback" in parameters:  # who watches a fit is no part of the model
-            parameters["callback"] = None
+        parameters = model.get_params(deep=False) | _forgotten(model)
         attributes = {key: value for key, value in stored_attributes(model).items() if key not in parameters}
         prefix = f"{where}." if where else ""
         return {
@@ -119,6 +117,17 @@ class Encoder:
             self._alive.append(value)
             self.arrays.append(value)
         return self._index[id(value)]
+
+
+def _forgotten(model: Any) -> dict[str, Any]:
+    """Parameters that only a fit uses and that a file has no words for, as what takes their place."""
+    stated = model.get_params(deep=False)
+    forgotten: dict[str, Any] = {"callback": None}
+    if callable(stated.get("solver")):
+        forgotten["solver"] = "auto"
+    if isinstance(stated.get("random_state"), np.random.RandomState):
+        forgotten["random_state"] = None
+    return {key: value for key, value in forgotten.items() if key in stated}
 
 
 def stored_attributes(model: Any) -> dict[str, Any]:

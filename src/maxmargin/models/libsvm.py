@@ -91,7 +91,7 @@ def from_estimator(model: Any) -> LibsvmModel:
             raise ValueError("LIBSVM decides between pairs of classes, and this model decides one-vs-rest")
         if len(label) == 2:  # a positive value is for the second class here, for the first in LIBSVM
             coef, rho = -coef, -rho
-    precomputed = model.kernel == "precomputed"
+    precomputed = model.kernel_ is None
     vectors = np.asarray(model.support_, np.int64) + 1 if precomputed else sp.csr_matrix(model.support_vectors_)
     return LibsvmModel(svm_type=svm_type, rho=rho, coef=coef, vectors=vectors, label=label, n_sv=n_sv, **_kernel(model))
 
@@ -103,8 +103,8 @@ def _labels(classes: np.ndarray) -> tuple[int, ...]:
 
 
 def _kernel(model: Any) -> dict[str, Any]:
-    """Name and parameters of the kernel, as LIBSVM has them."""
-    if model.kernel == "precomputed":
+    """Name and parameters of the kernel that was fitted, whatever the parameters say since, as LIBSVM has them."""
+    if model.kernel_ is None:
         return {"kernel_type": "precomputed"}
     match model.kernel_:
         case kernels.Linear():
@@ -142,6 +142,7 @@ def to_estimator(model: LibsvmModel, n_features: int | None = None, name: str = 
     estimator.shape_fit_ = (width if precomputed else coef.shape[1], width)
     estimator._gamma, estimator.precision_, estimator.fit_status_ = model.gamma, "float64", 0
     estimator._n_support = n_sv.astype(np.int32)
+    estimator.n_iter_ = np.zeros(len(rho), np.int32) if model.label else 0
     if model.label:
         estimator.classes_, estimator._slopes = np.array(model.label)[order], np.empty((0, 2))
         estimator.class_weight_ = np.ones(len(order))

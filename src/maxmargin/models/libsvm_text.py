@@ -18,6 +18,7 @@ KERNEL_TYPES = ("linear", "polynomial", "rbf", "sigmoid", "precomputed")
 PARAMETERS = {"polynomial": ("degree", "gamma", "coef0"), "rbf": ("gamma",), "sigmoid": ("gamma", "coef0")}
 _COUNTS = ("degree", "nr_class", "total_sv", "label", "nr_sv")
 _NUMBERS = ("gamma", "coef0", "rho", "probA", "probB", "prob_density_marks")
+_SINGLE = ("degree", "nr_class", "total_sv", "gamma", "coef0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +122,8 @@ def _read_header(file: Iterator[str], name: str) -> dict[str, list[str]]:
             raise ValueError(f"{name} is no LIBSVM model: it does not start with 'svm_type'")
         if key not in (*_COUNTS, *_NUMBERS, "svm_type", "kernel_type"):
             raise ValueError(f"{name}, line {number}: {key!r} is no entry of a LIBSVM model")
+        if key in _SINGLE and len(values) != 1:
+            raise ValueError(f"{name}, line {number}: {key} should have one value and has {len(values)}")
         try:
             if key in _COUNTS:
                 [int(value) for value in values]
@@ -141,18 +144,11 @@ def _model(header: dict[str, list[str]], lines: list[str], name: str) -> LibsvmM
     if len(lines) != total:
         fault = "is cut short" if len(lines) < total else "has lines after its end"
         raise ValueError(f"{name} {fault}: it states {total} support vectors and has {len(lines)}")
-    label: tuple[int, ...] = ()
-    n_sv: tuple[int, ...] = ()
     rho = _finite(header["rho"])
-    if svm_type in ("c_svc", "nu_svc"):
-        label, n_sv = tuple(map(int, header["label"])), tuple(map(int, header["nr_sv"]))
-        if len(label) < 2:
-            raise ValueError(f"{name} has only one class, {header['label']}: there is nothing to predict")
-        pairs = len(label) * (len(label) - 1) // 2
-        if len(set(label)) < len(label) or len(n_sv) != len(label) or sum(n_sv) != total or len(rho) != pairs:
-            raise ValueError(f"{name} is damaged: rho, label, nr_sv and total_sv do not fit together")
-    elif len(rho) != 1:
-        raise ValueError(f"{name} is damaged: {svm_type} has one rho, the file has {len(rho)}")
+    label, n_sv = _classes(header, total, name) if svm_type in ("c_svc", "nu_svc") else ((), ())
+    pairs = max(len(label) * (len(label) - 1) // 2, 1)
+    if len(rho) != pairs:
+        raise ValueError(f"{name} is damaged: rho should have {pairs} values and has {len(rho)}")
     first = int(header["lines"][0]) + 1
     coef, vectors = _vectors(lines, max(len(label) - 1, 1), kernel_type == "precomputed", first, name)
     return LibsvmModel(
@@ -170,6 +166,22 @@ def _model(header: dict[str, list[str]], lines: list[str], name: str) -> LibsvmM
         prob_b=tuple(_finite(header.get("probB", []))),
         density_marks=tuple(_finite(header.get("prob_density_marks", []))),
     )
+
+
+def _classes(header: dict[str, list[str]], total: int, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The labels of the classes and their numbers of support vectors."""
+    label, n_sv = tuple(map(int, header["label"])), tuple(map(int, header["nr_sv"]))
+    if len(label) < 2:
+        raise ValueError(f"{name} has only one class, {header['label']}: there is nothing to predict")
+    if int(header["nr_class"][0]) != len(label):
+        raise ValueError(
+            f"{name} is damaged: nr_class is {header['nr_class'][0]}, and label names {len(label)} classes"
+        )
+    if min(n_sv, default=0) < 0:
+        raise ValueError(f"{name} is damaged: nr_sv has the negative number {min(n_sv)}")
+    if len(set(label)) < len(label) or len(n_sv) != len(label) or sum(n_sv) != total:
+        raise ValueError(f"{name} is damaged: label, nr_sv and total_sv do not fit together")
+    return label, n_sv
 
 
 def _one_of(header: dict[str, list[str]], key: str, known: tuple[str, ...], name: str) -> str:
