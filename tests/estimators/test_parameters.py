@@ -206,6 +206,8 @@ def test_bad_parameters_are_named(parameters):
 def test_selection_rows_needs_a_selection_that_has_them():
     with pytest.raises(ValueError, match="selection_rows='one' is for the selections 'mg' and 'hmg', not 'mvp'"):
         SVC(selection="mvp", selection_rows="one").fit(*classes())
+    with pytest.raises(ValueError, match="not 'auto'"):
+        SVC(selection_rows="all").fit(*classes())
 
 
 def test_no_threads_are_refused():

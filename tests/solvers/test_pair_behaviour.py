@@ -273,23 +273,28 @@ def test_the_certificate_of_float32_rows_knows_what_distances_lose(offset, spars
 
 
 @pytest.mark.parametrize(
-    ("share", "features", "selection"),
-    [(0.01, 200, "hmg"), (0.01, 20, "second-order"), (0.2, 200, "second-order"), (1.0, 20, "second-order")],
+    ("share", "features", "selection", "gain_rows"),
+    [
+        (0.01, 200, "hmg", "one"),
+        (0.01, 20, "second-order", "two"),
+        (0.2, 200, "second-order", "two"),
+        (1.0, 20, "second-order", "two"),
+    ],
 )
-def test_few_dear_rows_want_hmg_and_all_others_second_order(share, features, selection):
+def test_few_dear_rows_want_hmg_and_all_others_second_order(share, features, selection, gain_rows):
     """The rule of selection="auto", and that it is followed: HMG takes more steps and computes fewer rows."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(800, features))
     rows = ComputedRows(kernels.Gaussian(1 / features), X)
-    assert smo.choose_selection(rows, share) == selection
+    assert smo.choose_selection(rows, share) == (selection, gain_rows)
     terms = losses.Hinge().dual(np.where(X[:, 0] + X[:, 1] ** 2 > 1, 1.0, -1.0), 10.0)
     options = {"cache_size": share * 4 * 800**2 / 2**20, "shrinking": False}
     steps = {
-        s: smo.solve(DualProblem(rows, terms), Limits(), selection=s, **options).n_iter
-        for s in ("auto", "second-order", "hmg")
+        (s, r): smo.solve(DualProblem(rows, terms), Limits(), selection=s, rows=r, **options).n_iter
+        for s, r in (("auto", "two"), ("second-order", "two"), ("hmg", "one"))
     }
-    assert steps["auto"] == steps[selection]
-    assert steps["hmg"] != steps["second-order"]
+    assert steps["auto", "two"] == steps[selection, gain_rows]
+    assert steps["hmg", "one"] != steps["second-order", "two"]
 
 
 @pytest.mark.parametrize(

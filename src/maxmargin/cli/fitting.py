@@ -90,8 +90,10 @@ def _check_options(args: argparse.Namespace) -> None:
         )
     if args.no_intercept and args.type in ("nu-svc", "one-class", "nu-svr"):
         raise UsageError(f"--no-intercept is not for {args.type}, whose nu has its meaning from the intercept")
-    if args.selection_rows in ("one", "all") and args.selection in ("second-order", "mvp"):
-        raise UsageError(f"--selection-rows {args.selection_rows} is for --selection mg and hmg, not {args.selection}")
+    if args.selection_rows in ("one", "all") and args.selection not in ("mg", "hmg"):
+        raise UsageError(
+            f"--selection-rows {args.selection_rows} is for --selection mg and hmg, not {args.selection or 'auto'}"
+        )
 
 
 def _shared_options(args: argparse.Namespace) -> dict[str, Any]:

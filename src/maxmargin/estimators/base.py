@@ -159,7 +159,7 @@ class KernelMachine(BaseEstimator):
         return solutions, shared
 
     def _solver(self) -> Callable[..., Solution]:
-        if self.selection_rows != "two" and self.selection not in ("auto", "mg", "hmg"):
+        if self.selection_rows != "two" and self.selection not in ("mg", "hmg"):
             raise ValueError(
                 f"selection_rows={self.selection_rows!r} is for the selections 'mg' and 'hmg', not {self.selection!r}."
             )

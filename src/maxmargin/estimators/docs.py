@@ -50,7 +50,8 @@ solver : {'auto', 'smo'} or callable, default='auto'
 selection : {'auto', 'second-order', 'mvp', 'mg', 'hmg'}, default='auto'
     How the solver selects the pairs of variables that it moves.
 selection_rows : {'two', 'one', 'all'}, default='two'
-    Which rows the selections 'mg' and 'hmg' look at: both of the pair before, the newer one, or all stored ones.
+    Which rows the selections 'mg' and 'hmg' look at: both of the pair before, the newer one, or all stored ones. Where
+    'auto' means 'hmg' it looks at the newer one.
 n_jobs : int, default=None
     Threads, None for all cores.
 warm_start : bool, default=False
