@@ -7,7 +7,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find core src
 CORE_SOURCES := $(shell find core -name '*.cpp' -o -name '*.hpp')
 TOOLS := PATH="$(abspath $(BIN)):$$PATH"
 
-.PHONY: run test in-place lint format types core-asan core-tsan core-clang docs wheel clean
+.PHONY: run test test-clang in-place lint format types core-asan core-tsan core-clang core-native docs wheel clean
 
 run: $(VENV)/installed
 	mkdir -p build
@@ -15,6 +15,12 @@ run: $(VENV)/installed
 
 test: $(VENV)/installed-dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# The suite on a module built by clang++ with libc++.
+test-clang: $(VENV)/installed-dev
+	rm -rf build/clang-site
+	CXX=clang++ CXXFLAGS=-stdlib=libc++ LDFLAGS=-stdlib=libc++ $(BIN)/pip install --no-deps --target build/clang-site .
+	PYTHONPATH=build/clang-site OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 # The core built into src/, only what changed: for a quick turn, PYTHONPATH=src .venv/bin/python -m pytest tests/...
 in-place: $(VENV)/installed-dev
@@ -36,7 +42,7 @@ format: $(VENV)/installed-dev
 types: $(VENV)/installed-dev
 	$(BIN)/mypy
 
-core-asan core-tsan core-clang: core-%: $(VENV)/installed-dev
+core-asan core-tsan core-clang core-native: core-%: $(VENV)/installed-dev
 	$(TOOLS) cmake --workflow --preset $*
 
 docs: $(VENV)/installed-dev

@@ -5,6 +5,7 @@
 // integer quotient of 63 bits whose remainder is kept as a sticky bit. Everything else goes to std::from_chars.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <charconv>
@@ -123,7 +124,10 @@ std::from_chars_result from_text(const char* first, const char* last, Value& val
   return std::from_chars(first, last, value, std::chars_format::general);
 #else
   static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
-  const std::string text(first, last);
+  // Cut where a decimal number must end: the C library also reads hexadecimal numbers, infinity and NaN.
+  const std::string text(first, std::find_if_not(first, last, [](char c) {
+                           return is_digit(c) || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-';
+                         }));
   char* stop = nullptr;
   errno = 0;
   if constexpr (sizeof(Value) == sizeof(float))

@@ -312,17 +312,24 @@ void gather_rows(const KernelSpec& k, const mm::RowOperand<T>& x, const mm::Gath
   }
 }
 
-template <class T>
-void panel_norms(bool squared, const T* panels, index d, index n_panels, T* norms) {
+/// Sums of squares, or of absolute values; one loop for each, so that compilers fuse it as they fuse the tiles.
+template <class T, Pairing P>
+void panel_norms_of(const T* panels, index d, index n_panels, T* norms) {
   for (index v = 0; v < n_panels * vectors_a_panel; ++v) {
     const T* z = panels + (v / vectors_a_panel) * d * panel_width<T> + (v % vectors_a_panel) * lanes<T>;
     V<T> sum = {};
     for (index c = 0; c < d; ++c) {
       V<T> const value = load(z + c * panel_width<T>);
-      sum = squared ? share<Pairing::dot>(sum, value, value) : share<Pairing::absolute>(sum, value, V<T>{});
+      sum = share<P>(sum, value, P == Pairing::dot ? value : V<T>{});
     }
     store<T>(norms + v * lanes<T>, sum);
   }
+}
+
+template <class T>
+void panel_norms(bool squared, const T* panels, index d, index n_panels, T* norms) {
+  return squared ? panel_norms_of<T, Pairing::dot>(panels, d, n_panels, norms)
+                 : panel_norms_of<T, Pairing::absolute>(panels, d, n_panels, norms);
 }
 
 template <class T>
