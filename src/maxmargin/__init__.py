@@ -1,4 +1,4 @@
-"""Support vector machines, trained exactly, at any size, with a certificate."""
+"""Support vector machines, trained exactly, with a certificate."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

@@ -1,23 +1,29 @@
 """Every code block of README.md and docs/*.md runs: what a page shows is what happens.
 
-The ```python blocks of a page run in order, in one namespace, in an empty folder; its ```console blocks run there too,
-through bash, each line that starts with `$ ` a command. Blocks in any other language are text.
+The ```python blocks of a page run in order, in one namespace, in an empty folder; a ```text block right behind one is
+what it prints. The ```console blocks run there too, through bash, each line that starts with `$ ` a command, and the
+lines behind it, where there are any, its output. `...` stands for any text. Blocks in any other language are text.
 """
 
+import contextlib
+import doctest
+import io
 import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 import maxmargin
 
 ROOT = Path(__file__).parents[2]
+MARK = "=== the next command ==="
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
@@ -26,30 +32,52 @@ FENCE = re.compile(
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block: its language, its text, and the number of lines of the page before its text."""
+    """One fenced block: its language and text, the lines before it on the page, and what it is shown to print."""
 
     language: str
     code: str
     line: int
+    shown: str = ""
 
 
 def blocks(text: str) -> list[Block]:
     """The fenced blocks of a page of Markdown that can be run, in order."""
-    found = [
-        Block(match["language"], dedent(match["code"]), text.count("\n", 0, match.start("code")))
-        for match in FENCE.finditer(text)
-    ]
-    return [block for block in found if block.language in ("python", "console")]
+    found: list[Block] = []
+    end = 0
+    for match in FENCE.finditer(text):
+        block = Block(match["language"], dedent(match["code"]), text.count("\n", 0, match.start("code")))
+        if block.language in ("python", "console"):
+            found.append(block)
+        elif (
+            block.language == "text"
+            and found
+            and found[-1].language == "python"
+            and not text[end : match.start()].strip()
+        ):
+            found[-1] = replace(found[-1], shown=block.code)
+        end = match.end()
+    return found
 
 
-def commands(code: str) -> str:
-    """The lines behind `$ ` and those that continue them; what is left is shown output."""
-    kept, continued = [], False
+def commands(code: str) -> list[tuple[str, str]]:
+    """Each command behind `$ ` with the lines that continue it, and the output that is shown behind it."""
+    found: list[tuple[str, str]] = []
+    continued = False
     for line in code.splitlines():
-        if continued or line.startswith("$ "):
-            kept.append(line if continued else line[2:])
-            continued = line.endswith("\\")
-    return "\n".join(kept)
+        if line.startswith("$ "):
+            found.append((line[2:], ""))
+        elif continued:
+            found[-1] = (f"{found[-1][0]}\n{line}", "")
+        elif found:
+            found[-1] = (found[-1][0], f"{found[-1][1]}{line}\n")
+        continued = line.endswith("\\") and not (found and found[-1][1])
+    return found
+
+
+def check_shown(shown: str, printed: str, where: str) -> None:
+    """What a page shows, where it shows anything, is what is printed."""
+    same = not shown or doctest.OutputChecker().check_output(shown, printed, doctest.ELLIPSIS)
+    assert same, f"{where}: the page shows\n{shown}but this is printed\n{printed}"
 
 
 def run_console(block: Block, page: Path) -> None:
@@ -59,11 +87,24 @@ def run_console(block: Block, page: Path) -> None:
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "PYTHONPATH": str(Path(maxmargin.__file__).parents[1]),
     }
-    script = commands(block.code)
-    assert script, f"{page.name}, line {block.line}: a console block without a `$ ` line"
-    command = ["bash", "-euo", "pipefail", "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=env)
-    assert done.returncode == 0, f"{page.name}, line {block.line}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+    where = f"{page.name}, line {block.line}"
+    found = commands(block.code)
+    assert found, f"{where}: a console block without a `$ ` line"
+    script = "exec 2>&1\n" + "\n".join(f"echo '{MARK}'\n{command}" for command, _ in found)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script], stdout=subprocess.PIPE, text=True, timeout=300, env=env, check=False
+    )
+    assert done.returncode == 0, f"{where}: exit {done.returncode}\n{done.stdout}"
+    for (command, shown), printed in zip(found, done.stdout.split(f"{MARK}\n")[1:], strict=True):
+        check_shown(shown, printed, f"{where}, {command}")
+
+
+def run_python(block: Block, page: Path, namespace: dict[str, Any]) -> None:
+    """Run one Python block."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):  # empty lines in front, so that a traceback names the page's own line
+        exec(compile("\n" * block.line + block.code, str(page), "exec"), namespace)
+    check_shown(block.shown, printed.getvalue(), f"{page.name}, line {block.line}")
 
 
 def run_page(page: Path, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
@@ -74,8 +115,8 @@ def run_page(page: Path, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     for block in blocks(page.read_text(encoding="utf-8")):
         if block.language == "console":
             run_console(block, page)
-        else:  # empty lines in front, so that a traceback names the page's own line
-            exec(compile("\n" * block.line + block.code, str(page), "exec"), vars(module))
+        else:
+            run_python(block, page, vars(module))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -93,7 +134,7 @@ def test_blocks_share_one_namespace_and_one_folder(tmp_path: Path, monkeypatch: 
     page = write_page(
         tmp_path,
         ("python", "from pathlib import Path\nPath('a.txt').write_text('shared')"),
-        ("console", "$ cp a.txt \\\n    b.txt\nshown output"),
+        ("console", "$ cp a.txt \\\n    b.txt\n$ cat b.txt; echo\nsha...\n$ echo not shown"),
         ("text", "not code"),
         ("python", "assert Path('b.txt').read_text() == 'shared'"),
     )
@@ -111,3 +152,15 @@ def test_failing_python_names_the_line_of_the_page(tmp_path: Path, monkeypatch: 
 def test_failing_command_fails_the_page(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AssertionError, match=r"page\.md, line 1: exit"):
         run_page(write_page(tmp_path, ("console", code)), monkeypatch, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [[("console", "$ true\n$ echo 5 steps\n6 steps")], [("python", "print('5 steps')"), ("text", "6 steps")]],
+    ids=["console", "python"],
+)
+def test_output_that_is_not_what_is_shown_fails_the_page(
+    shown: list[tuple[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(AssertionError, match=r"(?s)the page shows.*6 steps.*but this is printed.*5 steps"):
+        run_page(write_page(tmp_path, *shown), monkeypatch, tmp_path)
