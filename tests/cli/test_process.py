@@ -1,10 +1,13 @@
 """The command as a process: how fast it answers, how it ends, what it leaves behind."""
 
+import gzip
+import json
 import os
 import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,6 +87,35 @@ def test_signals_end_with_one_word(number: int, code: int, word: str, tmp_path: 
         assert process.wait(timeout=20) == code
         assert process.stderr.read() == f"maxmargin train: {word}\n"
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes")
+def test_data_come_through_a_pipe_whole_and_a_model_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+
+    def through_the_pipe(text: bytes, words: str) -> int:
+        writer = threading.Thread(target=Path("pipe").write_bytes, args=[text])
+        writer.start()
+        code = main(words.split())
+        writer.join()
+        return code
+
+    text = Path(TRAIN).read_bytes()
+    assert through_the_pipe(text, "info --json pipe") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["kind"], found["rows"], found["nonzeros"], "bytes" in found) == ("text", 400, 800, False)
+    assert through_the_pipe(gzip.compress(text), "train -q -g 10 pipe model") == 0
+    assert main(f"train -q -g 10 {TRAIN} same".split()) == 0
+    assert main(["predict", TRAIN, "model"]) == main(["predict", TRAIN, "same"]) == 0
+    piped, same = capsys.readouterr().out.splitlines()
+    assert piped == same
+    assert main(["predict", TRAIN, "pipe"]) == 1
+    assert capsys.readouterr().err == (
+        "maxmargin predict: pipe is no file: a model is read from a file, only data from standard input or a pipe\n"
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX terminals and signals")
