@@ -213,6 +213,18 @@ def test_a_forged_header_makes_nothing(model: Any, sentence: str, tmp_path: Path
         models.load(forged(tmp_path / "model", model))
 
 
+@pytest.mark.parametrize(
+    ("indices", "indptr"), [([0, 10**9], [0, 2]), ([0, -1], [0, 2]), ([0, 1], [0, 10**9]), ([0, 1], [0, 3]), ([], [])]
+)
+@pytest.mark.parametrize("mmap_mode", [None, "r"])
+def test_a_forged_sparse_matrix_is_refused(indices: Any, indptr: Any, mmap_mode: Any, tmp_path: Path) -> None:
+    parts = {"data": {"array": 0}, "indices": {"array": 1}, "indptr": {"array": 2}}
+    arrays = [np.ones(2), np.array(indices, np.int32), np.array(indptr, np.int32)]
+    container.write(tmp_path / "model", {"model": {"sparse": "csr_matrix", "shape": [1, 2], **parts}}, arrays)
+    with pytest.raises(ValueError, match="its header holds a csr_matrix whose parts do not fit together"):
+        models.load(tmp_path / "model", mmap_mode=mmap_mode)
+
+
 def test_a_pickle_is_not_opened(tmp_path: Path) -> None:
     class Bomb:
         def __reduce__(self) -> Any:
