@@ -23,7 +23,7 @@ from maxmargin.data import examples, libsvm
 
 TRAIN = str(examples.spirals("train"))
 # The package that is tested, wherever the process runs.
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(maxmargin.__file__).parents[1])}
+ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "", "PYTHONPATH": str(Path(maxmargin.__file__).parents[1])}
 COMMAND = [sys.executable, "-m", "maxmargin.cli"]
 
 FIRST_LINE = """
@@ -160,6 +160,54 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path, env=ENVIRONMENT)
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+@pytest.mark.parametrize("words", ["scale {data}", "info {data}", "train {data} model", "train no-such-file"])
+def test_a_reader_that_is_gone_before_the_first_line(words: str, tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [*COMMAND, *words.format(data=TRAIN).split()]
+    assert subprocess.run(command, stdout=writing, stderr=writing, cwd=tmp_path, env=ENVIRONMENT).returncode == 141
+    os.close(writing)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
+@pytest.mark.parametrize(
+    ("line", "code", "sentence"),
+    [
+        ("train -q {data} model >&-", 0, ""),
+        ("train {data} model 2>&-", 0, "saved model"),
+        ("predict -q {data} saved predictions <&- >&- 2>&-", 0, ""),
+        ("train - model <&-", 1, "maxmargin train: standard input holds no examples"),
+        ("scale {data} >&-", 1, "maxmargin scale: Bad file descriptor"),
+        ("predict {data} saved - >&-", 1, "maxmargin predict: Bad file descriptor"),
+    ],
+)
+def test_closed_streams(line: str, code: int, sentence: str, tmp_path: Path) -> None:
+    assert main(["train", "-q", TRAIN, str(tmp_path / "saved")]) == 0
+    shell = f"{sys.executable} -m maxmargin.cli {line.format(data=TRAIN)}"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, cwd=tmp_path, env=ENVIRONMENT)
+    assert done.returncode == code
+    shown = (done.stdout + done.stderr).splitlines()
+    assert sentence in (shown[-1] if shown else "")
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "model").exists() == (code == 0 and line.startswith("train"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    "words", ["scale {data}", "predict {data} model", "info {data}", "predict {data} model /dev/full"]
+)
+def test_a_full_device(words: str, tmp_path: Path) -> None:
+    assert main(["train", "-q", TRAIN, str(tmp_path / "model")]) == 0
+    command = [*COMMAND, *words.format(data=TRAIN).split()]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=ENVIRONMENT)
+    name = "/dev/full: " if "full" in words else ""
+    assert done.returncode == 1
+    assert done.stderr == f"maxmargin {words.split()[0]}: {name}No space left on device\n"
 
 
 BAD = [

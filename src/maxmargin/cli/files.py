@@ -169,6 +169,8 @@ def check_target(path: str, *others: str | None) -> None:
         raise IsADirectoryError(errno.EISDIR, "it is a folder, so no file can be written there", path)
     if is_stream(path):
         return
+    if os.path.isfile(path):
+        os.close(os.open(path, os.O_WRONLY))
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, "its folder does not exist", path)
     if not os.access(folder, os.W_OK):
