@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from maxmargin import estimators, kernels, models
 from maxmargin.models import container
+from maxmargin.solvers import smo
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -257,3 +258,18 @@ def test_a_model_is_loaded_in_another_process(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code, str(tmp_path / "model"), str(tmp_path / "X.npy")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(model.predict(X))
+
+
+def test_parameters_that_only_a_fit_uses_are_left_out(tmp_path: Path) -> None:
+    def solver(problem: Any, limits: Any, **options: Any) -> Any:
+        return smo.solve(problem, limits, **options)
+
+    state = np.random.RandomState(0)
+    model = estimators.SVC(solver=solver, random_state=state, callback=lambda state: None)
+    model.fit(X, CODES)
+    models.save(model, tmp_path / "model")
+    assert model.random_state is state
+    assert model.solver is solver
+    loaded = models.load(tmp_path / "model")
+    assert (loaded.solver, loaded.random_state, loaded.callback) == ("auto", None, None)
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
