@@ -162,6 +162,25 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="file names of any bytes")
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    data, model, wrong = (os.fsencode(tmp_path / "") + name for name in (b"a\xff", b"b\xff", b"c\xff"))
+    Path(os.fsdecode(data)).write_bytes(Path(TRAIN).read_bytes())
+    Path(os.fsdecode(wrong)).write_bytes(b"1 1:x\n")
+    environment = {**ENVIRONMENT, "PYTHONIOENCODING": "utf-8:strict"}
+
+    def run(*words: str | bytes) -> tuple[int, bytes, bytes]:
+        done = subprocess.run([*COMMAND, *words], capture_output=True, cwd=tmp_path, env=environment)
+        return done.returncode, done.stdout, done.stderr
+
+    code, out, err = run("train", "-g", "10", data, model)
+    assert (code, out[-8:]) == (0, b"b\\udcff\n"), err
+    code, out, err = run("predict", "--json", data, model)
+    found = json.loads(out)
+    assert (code, os.fsencode(found["model"])) == (0, model), err
+    assert run("info", wrong)[2].endswith(b'c\\udcff, line 1, column 5: the value "x" is not a number\n')
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
 @pytest.mark.parametrize("words", ["scale {data}", "info {data}", "train {data} model", "train no-such-file"])
 def test_a_reader_that_is_gone_before_the_first_line(words: str, tmp_path: Path) -> None:

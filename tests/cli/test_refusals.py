@@ -92,9 +92,22 @@ def test_other_names_of_the_data_are_no_targets_either(capsys: pytest.CaptureFix
     refused("predict data model twin", 2, "twin would be written over data", capsys)
 
 
+def test_names_that_no_file_can_have(capsys: pytest.CaptureFixture[str]) -> None:
+    os.symlink("loop", "loop2")
+    os.symlink("loop2", "loop")
+    for name, code, sentence in (
+        ("", 2, "maxmargin train: the name of the file to write is empty\n"),
+        ("a" * 256, 1, f"maxmargin train: {'a' * 256}: File name too long\n"),
+        ("loop", 1, "maxmargin train: loop: Too many levels of symbolic links\n"),
+    ):
+        assert main(["train", "-q", "data", name]) == code
+        assert capsys.readouterr().err == sentence
+    assert os.path.islink("loop")
+
+
 @pytest.mark.parametrize("option", ["-c", "-g", "-r", "-n", "-p", "-e", "-m", "--delta", "--quantile", "--tol-gap",
                                     "--max-time", "-d", "-v", "--seed", "-j", "--max-iter"])  # fmt: skip
-@pytest.mark.parametrize("value", ["nan", "NaN", "x", "1e", ""])
+@pytest.mark.parametrize("value", ["nan", "NaN", "x", "1e", "1_0", ""])
 def test_numbers_that_are_none(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "data", "out", option, value]) == 2
     assert f"{value!r} is not a" in capsys.readouterr().err

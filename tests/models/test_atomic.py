@@ -83,6 +83,13 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["file"]
 
 
+@pytest.mark.parametrize("name", ["a" * 255, "ä" * 127])
+def test_a_name_as_long_as_systems_allow(name: str, tmp_path: Path) -> None:
+    with replacing(tmp_path / name) as file:
+        file.write(b"new")
+    assert os.listdir(tmp_path) == [name]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
 def test_a_kill_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "file"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import signal
 import sys
@@ -35,6 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 ok, 1 bad input, 2 usage, 3 not converged, 130 interrupted, 141 the reader of standard output went away.
     """
     _open_closed_streams()
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file's name may be no text
     try:
         args = parser.parse(sys.argv[1:] if argv is None else argv)
     except SystemExit as stop:  # argparse has printed the help, or the usage and the error

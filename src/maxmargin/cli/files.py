@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import tokenize
@@ -164,6 +165,10 @@ def check_target(path: str, *others: str | None) -> None:
     for other in others:
         if other not in (None, "-") and _is_same(path, str(other)):
             raise UsageError(f"{path} would be written over {other}, which this command needs as it is")
+    if not path:
+        raise UsageError("the name of the file to write is empty")
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        os.stat(path)  # a name that is too long, a loop of links
     folder = os.path.dirname(os.path.realpath(path))
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, "it is a folder, so no file can be written there", path)

@@ -18,9 +18,10 @@ _COMPRESSED_BYTES = 1 << 16  # of a compressed file at a time: what it expands t
 
 
 def name_of(source: Source) -> str:
-    """What messages call a source."""
+    """What messages call a source; bytes of its path that are no text are shown as such."""
     if isinstance(source, (str, os.PathLike)):
-        return "standard input" if source == "-" else os.fspath(source)
+        path = os.fsdecode(source).encode("utf-8", "backslashreplace").decode()
+        return "standard input" if source == "-" else path
     name = getattr(source, "name", None)
     return name if isinstance(name, str) else "the file object"
 

@@ -34,7 +34,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             raise IsADirectoryError(f"{os.fspath(path)} is a folder, so no file can be written there")
         if target.exists():  # the folder's permission suffices to rename over a file that may not be written
             os.close(os.open(target, os.O_WRONLY))
-        aside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+        short = os.fsdecode(os.fsencode(target.name)[:200])  # systems allow 255 bytes, and the rest needs room
+        aside = target.with_name(f".{short}.{secrets.token_hex(8)}.tmp")
         # os.open rather than tempfile: the file gets the permissions that the umask gives to any new file.
         descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         try:
