@@ -71,7 +71,7 @@ std::string describe(const Piece& piece, const ReadOptions& options) {
       return "the index in " + token + " has more than " + std::to_string(kIndexDigits) + " digits";
     }
     case Fault::index_below:
-      return "the index in " + token + " is 0, but indices were declared to start at 1 (zero_based=False)";
+      return "the index in " + token + " is 0, and the first index is 1 unless zero_based=True (--zero-based) says 0";
     case Fault::index_order:
       return "the index in " + token + " does not exceed the one before it, " + previous +
              ": indices must increase along a line";

@@ -13,7 +13,7 @@ from libsvm import svmutil
 
 from maxmargin import SVC, models
 from maxmargin.cli import main
-from maxmargin.cli.fitting import MACHINES
+from maxmargin.cli.fitting import MACHINES, _folds
 from maxmargin.cli.parser import KERNELS, LOSSES, SELECTIONS, TYPES
 from maxmargin.data import examples, libsvm
 
@@ -156,6 +156,29 @@ def test_cross_validation(shell: Shell) -> None:
     assert list(shell.folder.iterdir()) == []
     shell("train -v 401", TRAIN, code=2)
     assert "401 folds are more than the 400 rows" in shell.err
+
+
+def test_folds_may_be_as_many_as_rows_and_classes_as_small_as_one(shell: Shell) -> None:
+    libsvm.write("few", np.array([[1.0], [2.0], [3.0], [-1.0]]), [1, 1, 1, -1])
+    for folds in (2, 3, 4):
+        assert shell.json(f"train -v {folds} -q few")["correct"] == 3  # nobody can know the only one of its class
+        shell(f"train -v {folds} -s 3 -q few")
+    libsvm.write("two", np.array([[1.0], [2.0], [-1.0], [-2.0]]), [1, 1, -1, -1])
+    assert shell("train -v 4 -q -w1 2 two") == "Cross Validation Accuracy = 100%\n"
+    libsvm.write("three", np.array([[1.0], [2.0], [-1.0], [-2.0], [9.0]]), [1, 1, -1, -1, 7])
+    assert shell("train -v 5 -w7 2 three") == "Cross Validation Accuracy = 80%\n"
+    assert shell.err == "maxmargin train: reading three\n"
+
+
+@pytest.mark.parametrize("count", [2, 3, 10, 50])
+def test_folds_are_as_large_as_each_other_and_so_are_their_classes(count: int) -> None:
+    y = np.repeat(["a", "b", "c"], [30, 15, 5])
+    fold = _folds(y, count, True, 0)
+    sizes = np.bincount(fold, minlength=count)
+    assert np.ptp(sizes) <= 1
+    for label in "abc":
+        assert np.ptp(np.bincount(fold[y == label], minlength=count)) <= 1
+    assert (_folds(y, count, True, 1) != fold).any()
 
 
 def numbered(K: np.ndarray, y: np.ndarray) -> str:

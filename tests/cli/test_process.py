@@ -1,10 +1,13 @@
 """The command as a process: how fast it answers, how it ends, what it leaves behind."""
 
+import gzip
+import json
 import os
 import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +23,7 @@ from maxmargin.data import examples, libsvm
 
 TRAIN = str(examples.spirals("train"))
 # The package that is tested, wherever the process runs.
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(maxmargin.__file__).parents[1])}
+ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "", "PYTHONPATH": str(Path(maxmargin.__file__).parents[1])}
 COMMAND = [sys.executable, "-m", "maxmargin.cli"]
 
 FIRST_LINE = """
@@ -86,6 +89,35 @@ def test_signals_end_with_one_word(number: int, code: int, word: str, tmp_path: 
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes")
+def test_data_come_through_a_pipe_whole_and_a_model_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+
+    def through_the_pipe(text: bytes, words: str) -> int:
+        writer = threading.Thread(target=Path("pipe").write_bytes, args=[text])
+        writer.start()
+        code = main(words.split())
+        writer.join()
+        return code
+
+    text = Path(TRAIN).read_bytes()
+    assert through_the_pipe(text, "info --json pipe") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["kind"], found["rows"], found["nonzeros"], "bytes" in found) == ("text", 400, 800, False)
+    assert through_the_pipe(gzip.compress(text), "train -q -g 10 pipe model") == 0
+    assert main(f"train -q -g 10 {TRAIN} same".split()) == 0
+    assert main(["predict", TRAIN, "model"]) == main(["predict", TRAIN, "same"]) == 0
+    piped, same = capsys.readouterr().out.splitlines()
+    assert piped == same
+    assert main(["predict", TRAIN, "pipe"]) == 1
+    assert capsys.readouterr().err == (
+        "maxmargin predict: pipe is no file: a model is read from a file, only data from standard input or a pipe\n"
+    )
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX terminals and signals")
 def test_ctrl_c_stops_a_fit_whose_progress_a_terminal_shows(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
@@ -128,6 +160,73 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path, env=ENVIRONMENT)
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names of any bytes")
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    data, model, wrong = (os.fsencode(tmp_path / "") + name for name in (b"a\xff", b"b\xff", b"c\xff"))
+    Path(os.fsdecode(data)).write_bytes(Path(TRAIN).read_bytes())
+    Path(os.fsdecode(wrong)).write_bytes(b"1 1:x\n")
+    environment = {**ENVIRONMENT, "PYTHONIOENCODING": "utf-8:strict"}
+
+    def run(*words: str | bytes) -> tuple[int, bytes, bytes]:
+        done = subprocess.run([*COMMAND, *words], capture_output=True, cwd=tmp_path, env=environment)
+        return done.returncode, done.stdout, done.stderr
+
+    code, out, err = run("train", "-g", "10", data, model)
+    assert (code, out[-8:]) == (0, b"b\\udcff\n"), err
+    code, out, err = run("predict", "--json", data, model)
+    found = json.loads(out)
+    assert (code, os.fsencode(found["model"])) == (0, model), err
+    assert run("info", wrong)[2].endswith(b'c\\udcff, line 1, column 5: the value "x" is not a number\n')
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+@pytest.mark.parametrize("words", ["scale {data}", "info {data}", "train {data} model", "train no-such-file"])
+def test_a_reader_that_is_gone_before_the_first_line(words: str, tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [*COMMAND, *words.format(data=TRAIN).split()]
+    assert subprocess.run(command, stdout=writing, stderr=writing, cwd=tmp_path, env=ENVIRONMENT).returncode == 141
+    os.close(writing)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
+@pytest.mark.parametrize(
+    ("line", "code", "sentence"),
+    [
+        ("train -q {data} model >&-", 0, ""),
+        ("train {data} model 2>&-", 0, "saved model"),
+        ("predict -q {data} saved predictions <&- >&- 2>&-", 0, ""),
+        ("train - model <&-", 1, "maxmargin train: standard input holds no examples"),
+        ("scale {data} >&-", 1, "maxmargin scale: Bad file descriptor"),
+        ("predict {data} saved - >&-", 1, "maxmargin predict: Bad file descriptor"),
+    ],
+)
+def test_closed_streams(line: str, code: int, sentence: str, tmp_path: Path) -> None:
+    assert main(["train", "-q", TRAIN, str(tmp_path / "saved")]) == 0
+    shell = f"{sys.executable} -m maxmargin.cli {line.format(data=TRAIN)}"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, cwd=tmp_path, env=ENVIRONMENT)
+    assert done.returncode == code
+    shown = (done.stdout + done.stderr).splitlines()
+    assert sentence in (shown[-1] if shown else "")
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "model").exists() == (code == 0 and line.startswith("train"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    "words", ["scale {data}", "predict {data} model", "info {data}", "predict {data} model /dev/full"]
+)
+def test_a_full_device(words: str, tmp_path: Path) -> None:
+    assert main(["train", "-q", TRAIN, str(tmp_path / "model")]) == 0
+    command = [*COMMAND, *words.format(data=TRAIN).split()]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=ENVIRONMENT)
+    name = "/dev/full: " if "full" in words else ""
+    assert done.returncode == 1
+    assert done.stderr == f"maxmargin {words.split()[0]}: {name}No space left on device\n"
 
 
 BAD = [

@@ -84,3 +84,10 @@ def test_limits_and_rows_are_checked() -> None:
         scaling.fit(X, Y, 1.0, 1.0)
     with pytest.raises(ValueError, match="there are no rows"):
         scaling.fit(X[:0], Y[:0])
+
+
+def test_a_constant_target_becomes_the_lower_limit(tmp_path: Path) -> None:
+    found = scaling.fit(X, np.full(3, 7.0), target=(5.0, 10.0))
+    scaling.save(found, tmp_path / "ranges")
+    for used in (found, scaling.load(tmp_path / "ranges")):
+        assert used.transform_target(np.full(3, 7.0)).tolist() == [5.0, 5.0, 5.0]

@@ -40,7 +40,7 @@ FAULTS = [
     (b"1 -3:1", {}, 1, 3, 'the index in "-3:1" is negative'),
     (b"1 9999999999999999999:1", {}, 1, 3, 'the index in "9999999999999999999:1" has more than 18 digits'),
     (b"# 1\n1 0:1", {"zero_based": False}, 2, 3,
-     'the index in "0:1" is 0, but indices were declared to start at 1 (zero_based=False)'),
+     'the index in "0:1" is 0, and the first index is 1 unless zero_based=True (--zero-based) says 0'),
     (b"1 5:1 3:1", {}, 1, 7,
      'the index in "3:1" does not exceed the one before it, 5: indices must increase along a line'),
     (b"1 5:1 5:2", {}, 1, 7,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import math
 import os
+import signal
 import subprocess
 import sys
+import time
 from importlib import resources
 from pathlib import Path
 
@@ -213,3 +215,22 @@ def test_standard_input():
             [sys.executable, "-c", code], input=text, capture_output=True, env=environment, check=False
         )
         assert wanted in (done.stdout if done.returncode == 0 else done.stderr).decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupt_does_not_wait_for_a_silent_pipe(n_jobs):
+    code = f"from maxmargin.data import libsvm; print('ready', flush=True); libsvm.read('-', n_jobs={n_jobs})"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], env=environment, **pipes) as process:
+        assert process.stdout.readline() == b"ready\n"
+        process.stdin.write(b"1 1:2\n")
+        process.stdin.flush()
+        time.sleep(0.3)  # it waits for more
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(timeout=10) != 0
+            assert process.stderr.read().endswith(b"KeyboardInterrupt\n")
+        finally:
+            process.kill()

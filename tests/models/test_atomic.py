@@ -83,6 +83,13 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["file"]
 
 
+@pytest.mark.parametrize("name", ["a" * 255, "ä" * 127])
+def test_a_name_as_long_as_systems_allow(name: str, tmp_path: Path) -> None:
+    with replacing(tmp_path / name) as file:
+        file.write(b"new")
+    assert os.listdir(tmp_path) == [name]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
 def test_a_kill_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
@@ -138,16 +145,22 @@ text = open(train).read()
 open("data", "w").write(text)
 main(["train", "-q", "data", "model"])
 os.mkdir("folder")
-open("folder/old", "w").write("old")
-for name, mode in [("data", 0), ("model", 0), ("folder/old", 0o444), ("folder", 0o555)]:
+for name in ("folder/old", "kept"):
+    open(name, "w").write("old")
+for name, mode in [("data", 0), ("model", 0), ("folder/old", 0o644), ("folder", 0o555), ("kept", 0o444)]:
     os.chmod(name, mode)
 open("good", "w").write(text)
 if os.geteuid() == 0:
     os.chmod(".", 0o777)
+    os.chown("folder/old", 65534, 65534)
     os.seteuid(65534)
 for words in (["train", "data", "x"], ["predict", "good", "model"], ["train", "good", "folder/new"],
-              ["convert", "good", "folder/old"]):
+              ["convert", "good", "folder/old"], ["train", "good", "kept"], ["convert", "good", "kept"]):
     print(main([words[0], "-q", *words[1:]]), flush=True)
+try:
+    maxmargin.save(maxmargin.SVC(), "kept")
+except PermissionError as error:
+    print(error.filename, open("kept").read())
 """
 
 
@@ -157,12 +170,14 @@ def test_paths_without_permission_are_named() -> None:
     command = [sys.executable, "-c", UNWELCOME]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=ENVIRONMENT)
-    assert done.stdout.split() == ["1"] * 4, done.stderr
+    assert done.stdout.split() == [*["1"] * 6, "kept", "old"], done.stderr
     assert done.stderr.splitlines() == [
         "maxmargin train: data: Permission denied",
         "maxmargin predict: model: Permission denied",
         "maxmargin train: folder/new: Permission denied",
         "maxmargin convert: folder/old: Permission denied",
+        "maxmargin train: kept: Permission denied",
+        "maxmargin convert: kept: Permission denied",
     ]
 
 

@@ -153,6 +153,10 @@ def forged(path: Path, entry: dict[str, Any]) -> None:
         {"dtype": "<f8", "shape": [1], "offset": 8},
         {"dtype": "<f8", "shape": [1], "offset": -64},
         {"dtype": "<f8", "shape": [9]},
+        {"dtype": "f9", "shape": [1]},
+        {"dtype": "<f8", "shape": 1},
+        {"dtype": "<f8", "shape": ["1"]},
+        {"shape": [1]},
     ],
     ids=str,
 )
@@ -160,3 +164,40 @@ def test_a_forged_array_is_refused(tmp_path: Path, entry: dict[str, Any], mmap_m
     forged(tmp_path / "forged", entry)
     with pytest.raises(ValueError, match="array 0 of its header is one that no model file has"):
         container.read(tmp_path / "forged", mmap_mode)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (b"[]", "its header is one that no model file has"),
+        (b"{}", "its header is one that no model file has"),
+        (b'{"arrays": 3, "data_bytes": 0}', "its header is one that no model file has"),
+        (b'{"arrays": [], "data_bytes": "64"}', "its header is one that no model file has"),
+        (b'{"arrays": [', "its header is no JSON text"),
+        (b"\xff", "its header is no JSON text"),
+        (b"[" * 10**5, "its header is no JSON text"),
+    ],
+    ids=lambda part: str(part)[:40],
+)
+def test_a_forged_header_is_refused(tmp_path: Path, text: bytes, sentence: str) -> None:
+    digest = hashlib.sha256(text).digest()
+    (tmp_path / "forged").write_bytes(container.PREAMBLE.pack(container.MAGIC, 1, 0, len(text), digest) + text)
+    with pytest.raises(ValueError, match=f"forged is damaged: {sentence}"):
+        container.read(tmp_path / "forged")
+
+
+@pytest.mark.parametrize("length", [2**64 - 64, 2**63, 10**12])
+def test_a_length_beyond_the_file_is_not_read(path: Path, length: int) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[24:32] = length.to_bytes(8, "little")
+    path.write_bytes(raw)
+    with pytest.raises(ValueError, match=f"is cut short: its header ends at byte {64 + length}"):
+        container.read(path)
+
+
+def test_version_zero_is_refused(path: Path) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[16:20] = bytes(4)
+    path.write_bytes(raw)
+    with pytest.raises(ValueError, match="is damaged: it has format version 0, and the first is 1"):
+        container.read(path)

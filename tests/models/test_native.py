@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from maxmargin import estimators, kernels, models
 from maxmargin.models import container
+from maxmargin.solvers import smo
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -213,6 +214,18 @@ def test_a_forged_header_makes_nothing(model: Any, sentence: str, tmp_path: Path
         models.load(forged(tmp_path / "model", model))
 
 
+@pytest.mark.parametrize(
+    ("indices", "indptr"), [([0, 10**9], [0, 2]), ([0, -1], [0, 2]), ([0, 1], [0, 10**9]), ([0, 1], [0, 3]), ([], [])]
+)
+@pytest.mark.parametrize("mmap_mode", [None, "r"])
+def test_a_forged_sparse_matrix_is_refused(indices: Any, indptr: Any, mmap_mode: Any, tmp_path: Path) -> None:
+    parts = {"data": {"array": 0}, "indices": {"array": 1}, "indptr": {"array": 2}}
+    arrays = [np.ones(2), np.array(indices, np.int32), np.array(indptr, np.int32)]
+    container.write(tmp_path / "model", {"model": {"sparse": "csr_matrix", "shape": [1, 2], **parts}}, arrays)
+    with pytest.raises(ValueError, match="its header holds a csr_matrix whose parts do not fit together"):
+        models.load(tmp_path / "model", mmap_mode=mmap_mode)
+
+
 def test_a_pickle_is_not_opened(tmp_path: Path) -> None:
     class Bomb:
         def __reduce__(self) -> Any:
@@ -245,3 +258,18 @@ def test_a_model_is_loaded_in_another_process(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code, str(tmp_path / "model"), str(tmp_path / "X.npy")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(model.predict(X))
+
+
+def test_parameters_that_only_a_fit_uses_are_left_out(tmp_path: Path) -> None:
+    def solver(problem: Any, limits: Any, **options: Any) -> Any:
+        return smo.solve(problem, limits, **options)
+
+    state = np.random.RandomState(0)
+    model = estimators.SVC(solver=solver, random_state=state, callback=lambda state: None)
+    model.fit(X, CODES)
+    models.save(model, tmp_path / "model")
+    assert model.random_state is state
+    assert model.solver is solver
+    loaded = models.load(tmp_path / "model")
+    assert (loaded.solver, loaded.random_state, loaded.callback) == ("auto", None, None)
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))

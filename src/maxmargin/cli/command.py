@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import signal
 import sys
@@ -34,6 +35,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         0 ok, 1 bad input, 2 usage, 3 not converged, 130 interrupted, 141 the reader of standard output went away.
     """
+    _open_closed_streams()
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file's name may be no text
     try:
         args = parser.parse(sys.argv[1:] if argv is None else argv)
     except SystemExit as stop:  # argparse has printed the help, or the usage and the error
@@ -56,6 +60,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     return _fail(args, INTERRUPTED, "interrupted") if signals.came else status
 
 
+def _open_closed_streams() -> None:
+    """Stand in for standard streams that the caller has closed (``>&-``), before another file gets their numbers.
+
+    There is nothing to read, what goes to standard output fails, messages have nobody to go to.
+    """
+    for name, access, mode in (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, access), mode))
+
+
 def _run(args: argparse.Namespace, signals: _Signals) -> int:
     """Run the command; what goes wrong becomes a sentence and a code."""
     try:
@@ -70,7 +84,7 @@ def _run(args: argparse.Namespace, signals: _Signals) -> int:
     except UsageError as error:
         return _fail(args, USAGE, str(error))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more at its end
+        _flush_or_forget()
         return BROKEN_PIPE
     except (ValueError, OSError, ImportError, MemoryError, OverflowError) as error:
         # An import that a signal cuts off reports a broken module instead.
@@ -113,9 +127,18 @@ class _Signals:
 
 
 def _fail(args: argparse.Namespace, status: int, sentence: str) -> int:
-    sys.stdout.flush()
+    _flush_or_forget()
     print(f"maxmargin {args.command}: {sentence}", file=sys.stderr)
     return status
+
+
+def _flush_or_forget() -> None:
+    """Flush the standard streams; what they do not take goes nowhere, or the interpreter fails at its end once more."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _sentence(error: Exception) -> str:

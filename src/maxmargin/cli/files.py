@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import tokenize
@@ -25,8 +26,11 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, SyntaxError, 
 
 
 def kind(path: str | os.PathLike[str]) -> Kind:
-    """What a file is, by its first bytes; what is no model and no .npz archive is LIBSVM text, and so is "-"."""
-    if path == "-":
+    """What a file is, by its first bytes; what is no model and no .npz archive is LIBSVM text.
+
+    So are "-" and pipes, whose first bytes can be read only once.
+    """
+    if path == "-" or is_stream(path):
         return "text"
     with open(path, "rb") as file:
         start = file.read(len(container.MAGIC))
@@ -37,6 +41,11 @@ def kind(path: str | os.PathLike[str]) -> Kind:
     if start.startswith(b"SVM-light"):
         return "svmlight"
     return "npz" if start.startswith(b"PK\x03\x04") else "text"
+
+
+def is_stream(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a pipe or a device, no file in a folder."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def read_data(path: str, *, zero_based: bool = False) -> tuple[Any, np.ndarray]:
@@ -156,11 +165,17 @@ def check_target(path: str, *others: str | None) -> None:
     for other in others:
         if other not in (None, "-") and _is_same(path, str(other)):
             raise UsageError(f"{path} would be written over {other}, which this command needs as it is")
+    if not path:
+        raise UsageError("the name of the file to write is empty")
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        os.stat(path)  # a name that is too long, a loop of links
     folder = os.path.dirname(os.path.realpath(path))
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, "it is a folder, so no file can be written there", path)
-    if os.path.exists(path) and not os.path.isfile(path):
+    if is_stream(path):
         return
+    if os.path.isfile(path):
+        os.close(os.open(path, os.O_WRONLY))
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, "its folder does not exist", path)
     if not os.access(folder, os.W_OK):

@@ -140,7 +140,6 @@ def cross_validate(args: argparse.Namespace) -> int:
     """Predict every row by a model that has not seen it, and print how good that is."""
     from sklearn.base import clone
     from sklearn.exceptions import ConvergenceWarning
-    from sklearn.model_selection import KFold, StratifiedKFold
 
     model = estimator(args)
     X, y, columns = _read(args)
@@ -149,19 +148,35 @@ def cross_validate(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.cross_validation} folds are more than the {X.shape[0]} rows of {args.data}")
     X = X if columns is None else X[:, columns]
     classes = args.type in CLASSIFIERS
-    folds = (StratifiedKFold if classes else KFold)(args.cross_validation, shuffle=True, random_state=args.seed)
+    fold = _folds(y, args.cross_validation, classes, args.seed)
     predicted = np.empty_like(y) if classes else np.empty(len(y))
     stopped = 0
     with _progress(args, model), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # one warning below for all folds
-        for fit, rest in folds.split(X, y):
-            fitted = clone(model).fit(_cut(X, fit, fit, args), y[fit])
+        for k in range(args.cross_validation):
+            fit, rest = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+            if classes and np.all(y[fit] == y[fit[0]]):
+                predicted[rest] = y[fit[0]]  # as in LIBSVM
+                continue
+            fitted = clone(model)
+            _forget_unknown_weights(fitted, y[fit], warn=False)
+            fitted.fit(_cut(X, fit, fit, args), y[fit])
             predicted[rest] = fitted.predict(_cut(X, rest, fit, args))
             stopped += not outcome(fitted)["converged"]
     if stopped:
         warnings.warn(f"{stopped} of {args.cross_validation} folds did not converge within the limits", stacklevel=2)
     _print_folds(args, scores(model, predicted, y) | {"converged": not stopped})
     return NOT_CONVERGED if stopped else OK
+
+
+def _folds(y: np.ndarray, count: int, classes: bool, seed: int) -> np.ndarray:
+    """The fold of each row: dealt out in random order, class by class where there are classes, so all are as large."""
+    order = np.random.RandomState(seed).permutation(len(y))
+    if classes:
+        order = order[np.argsort(y[order], kind="stable")]
+    fold = np.empty(len(y), int)
+    fold[order] = np.arange(len(y)) % count
+    return fold
 
 
 def _print_folds(args: argparse.Namespace, found: dict[str, Any]) -> None:
@@ -211,13 +226,13 @@ def outcome(model: Any) -> dict[str, Any]:
     }
 
 
-def _forget_unknown_weights(model: Any, y: np.ndarray) -> None:
+def _forget_unknown_weights(model: Any, y: np.ndarray, warn: bool = True) -> None:
     """As in LIBSVM the weight of a class without examples is no error, but is spoken of."""
     weights = getattr(model, "class_weight", None)
     if weights is None:
         return
     known = set(y.tolist())
-    for label in weights.keys() - known:
+    for label in weights.keys() - known if warn else ():
         warnings.warn(f"the class {label:g} has a weight and no examples", stacklevel=2)
     model.set_params(class_weight={label: weight for label, weight in weights.items() if label in known})
 

@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
     """Describe a file by what it is."""
     what = files.kind(args.file)
     found: dict[str, Any] = {"file": args.file, "kind": what}
-    if args.file != "-":
+    if os.path.isfile(args.file):
         found["bytes"] = os.path.getsize(args.file)
     if what == "maxmargin":
         found |= _native(args.file)

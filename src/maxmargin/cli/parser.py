@@ -243,7 +243,7 @@ class _number:
         if word in self.words:
             return word
         try:
-            value = self.kind(word)
+            value = math.nan if "_" in word else self.kind(word)  # Python's own spelling of digits is nobody else's
         except ValueError:
             value = math.nan
         if not self.fits(value):  # no comparison holds for NaN

@@ -39,6 +39,8 @@ def run(args: argparse.Namespace) -> int:
 
 def read_model(path: str) -> Any:
     """The fitted estimator of a maxmargin or LIBSVM model file."""
+    if path == "-" or files.is_stream(path):
+        raise ValueError(f"{path} is no file: a model is read from a file, only data from standard input or a pipe")
     what = files.kind(path)
     if what == "libsvm":
         return models.import_libsvm(path)

@@ -5,7 +5,7 @@ In the data that the ranges are taken from, a feature has the least value :math:
 .. math:: x_j \to l + (u - l) \frac{x_j - a_j}{b_j - a_j},
 
 so that :math:`a_j` becomes exactly l and :math:`b_j` exactly u. A feature with :math:`a_j = b_j` says nothing and
-becomes 0.
+becomes 0; a target becomes l then, as with svm-scale.
 """
 
 from __future__ import annotations
@@ -89,6 +89,8 @@ class Scaling:
         if self.target is None:
             return y
         _refuse_target_not_finite(y)
+        if self.target.least[0] == self.target.greatest[0]:
+            return np.full(len(y), self.target.lower)
         return self.target.apply(np.asarray(y, float), np.zeros(len(y), int))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,9 +18,10 @@ _COMPRESSED_BYTES = 1 << 16  # of a compressed file at a time: what it expands t
 
 
 def name_of(source: Source) -> str:
-    """What messages call a source."""
+    """What messages call a source; bytes of its path that are no text are shown as such."""
     if isinstance(source, (str, os.PathLike)):
-        return "standard input" if source == "-" else os.fspath(source)
+        path = os.fsdecode(source).encode("utf-8", "backslashreplace").decode()
+        return "standard input" if source == "-" else path
     name = getattr(source, "name", None)
     return name if isinstance(name, str) else "the file object"
 
@@ -34,7 +36,8 @@ def blocks(source: Source, size: int, ahead: bool) -> Iterator[bytes]:
     size : int
         Bytes a block; a compressed source may exceed it by what 64 KB expand to.
     ahead : bool
-        Whether a thread reads and decompresses the next block while the caller works on one.
+        Whether a thread reads and decompresses the next block of a regular file while the caller works on one. What may
+        keep its reader waiting (a pipe, a terminal, a socket) is read by the caller's thread, which signals reach.
 
     Raises
     ------
@@ -45,7 +48,7 @@ def blocks(source: Source, size: int, ahead: bool) -> Iterator[bytes]:
     """
     with _opened(source) as file:
         found = _joined(_text(file, size, name_of(source)), size)
-        yield from _ahead(found) if ahead else found
+        yield from _ahead(found) if ahead and _is_regular(file) else found
 
 
 @contextmanager
@@ -63,6 +66,13 @@ def _opened(source: Source) -> Iterator[BinaryIO]:
             raise _unreadable(source, error) from error
         with closing(file):
             yield file
+
+
+def _is_regular(file: BinaryIO) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+    except (AttributeError, OSError):  # no file of the system
+        return False
 
 
 def _unreadable(source: Source, error: OSError) -> OSError:

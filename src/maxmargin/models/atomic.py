@@ -17,7 +17,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     The bytes go to a file of their own in the same folder (``.<name>.<random>.tmp``); at the end they are forced to the
     disk and the file is renamed over ``path``, which is one step for every reader. After an error the old file is as
     it was and the new one is removed; after a kill or a power cut the old file is as it was. A path that exists and is
-    no regular file (a pipe, ``/dev/stdout``) is written straight.
+    no regular file (a pipe, ``/dev/stdout``) is written straight, and a file without permission to write stays.
 
     Raises
     ------
@@ -32,7 +32,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     with _naming(path):
         if target.is_dir():
             raise IsADirectoryError(f"{os.fspath(path)} is a folder, so no file can be written there")
-        aside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+        if target.exists():  # the folder's permission suffices to rename over a file that may not be written
+            os.close(os.open(target, os.O_WRONLY))
+        short = os.fsdecode(os.fsencode(target.name)[:200])  # systems allow 255 bytes, and the rest needs room
+        aside = target.with_name(f".{short}.{secrets.token_hex(8)}.tmp")
         # os.open rather than tempfile: the file gets the permissions that the umask gives to any new file.
         descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         try:

@@ -101,6 +101,8 @@ def _header(file: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
     if len(first) < PREAMBLE.size:
         raise ValueError(f"{name} is cut short: it ends in its preamble, after {len(first)} of {PREAMBLE.size} bytes")
     _, version, _, length, digest = PREAMBLE.unpack(first)
+    if version < 1:
+        raise ValueError(f"{name} is damaged: it has format version {version}, and the first is 1")
     if version > VERSION:
         raise ValueError(
             f"{name} has format version {version} and this maxmargin reads up to {VERSION}: upgrade maxmargin"
@@ -110,7 +112,7 @@ def _header(file: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
     raw = file.read(length)
     if hashlib.sha256(raw).digest() != digest:
         raise ValueError(f"{name} is damaged: its header does not have the SHA-256 that its preamble states")
-    header = json.loads(raw)
+    header = _checked(raw, name)
     start = PREAMBLE.size + length
     end = start + header["data_bytes"]
     if size != end:
@@ -119,13 +121,28 @@ def _header(file: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
     return header, start
 
 
+def _checked(raw: bytes, name: str) -> dict[str, Any]:
+    """The header of its text; whoever forges a file gets its hash right."""
+    try:
+        header = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name} is damaged: its header is no JSON text ({error})") from error
+    known = isinstance(header, dict) and isinstance(header.get("arrays"), list)
+    if not known or not isinstance(header.get("data_bytes"), int):
+        raise ValueError(f"{name} is damaged: its header is one that no model file has")
+    return header
+
+
 def _layout(header: dict[str, Any], k: int, name: str) -> _Layout:
     """Entry ``k`` of the header, checked: no dtype of Python objects is made, no memory beyond the file asked for."""
-    entry = header["arrays"][k]
-    layout = _Layout(np.dtype(entry["dtype"]), tuple(entry["shape"]), entry["offset"], entry["sha256"])
-    known = not layout.dtype.hasobject and layout.dtype.names is None and layout.offset % ALIGNMENT == 0
-    inside = min(layout.shape, default=0) >= 0 <= layout.offset
-    inside = inside and layout.offset + layout.count * layout.dtype.itemsize <= header["data_bytes"]
+    try:
+        entry = header["arrays"][k]
+        layout = _Layout(np.dtype(entry["dtype"]), tuple(entry["shape"]), entry["offset"], entry["sha256"])
+        known = not layout.dtype.hasobject and layout.dtype.names is None and layout.offset % ALIGNMENT == 0
+        inside = min(layout.shape, default=0) >= 0 <= layout.offset
+        inside = inside and layout.offset + layout.count * layout.dtype.itemsize <= header["data_bytes"]
+    except (KeyError, TypeError, ValueError):
+        known = inside = False
     if not known or not inside:
         raise ValueError(f"{name} is damaged: array {k} of its header is one that no model file has")
     return layout

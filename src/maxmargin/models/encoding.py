@@ -169,7 +169,12 @@ class Decoder:
 
     def _sparse(self, node: dict[str, Any]) -> Any:
         parts = tuple(self.decode(node[part]) for part in ("data", "indices", "indptr"))
-        return _SPARSE[node["sparse"]](parts, shape=tuple(node["shape"]), copy=False)
+        try:
+            matrix = _SPARSE[node["sparse"]](parts, shape=tuple(node["shape"]), copy=False)
+            matrix.check_format(full_check=True)  # SciPy reads and writes through any index without a look at it
+        except ValueError as error:
+            raise ValueError(f"a {node['sparse']} whose parts do not fit together ({error})") from error
+        return matrix
 
     def _tuple(self, node: dict[str, Any]) -> tuple[Any, ...]:
         return tuple(self.decode(item) for item in node["tuple"])

@@ -122,14 +122,16 @@ def _read_header(file: Iterator[str], name: str) -> dict[str, list[str]]:
             raise ValueError(f"{name} is no LIBSVM model: it does not start with 'svm_type'")
         if key not in (*_COUNTS, *_NUMBERS, "svm_type", "kernel_type"):
             raise ValueError(f"{name}, line {number}: {key!r} is no entry of a LIBSVM model")
+        if key in header:
+            raise ValueError(f"{name}, line {number}: {key} is stated twice")
         if key in _SINGLE and len(values) != 1:
             raise ValueError(f"{name}, line {number}: {key} should have one value and has {len(values)}")
         try:
             if key in _COUNTS:
-                [int(value) for value in values]
+                np.array([int(value) for value in values], np.int32)
             elif key in _NUMBERS:
                 _finite(values)
-        except ValueError:
+        except (ValueError, OverflowError):
             raise ValueError(f"{name}, line {number}: {' '.join(values)!r} is no value of {key}") from None
         header[key] = values
     raise ValueError(f"{name} is cut short: it has no line 'SV'" if header.keys() - {"lines"} else f"{name} is empty")
@@ -151,15 +153,16 @@ def _model(header: dict[str, list[str]], lines: list[str], name: str) -> LibsvmM
         raise ValueError(f"{name} is damaged: rho should have {pairs} values and has {len(rho)}")
     first = int(header["lines"][0]) + 1
     coef, vectors = _vectors(lines, max(len(label) - 1, 1), kernel_type == "precomputed", first, name)
+    kernel = {key: float(header[key][0]) for key in PARAMETERS.get(kernel_type, ())}
     return LibsvmModel(
         svm_type=svm_type,
         kernel_type=kernel_type,
         rho=rho,
         coef=coef,
         vectors=vectors,
-        degree=int(header.get("degree", ["3"])[0]),
-        gamma=float(header.get("gamma", ["0"])[0]),
-        coef0=float(header.get("coef0", ["0"])[0]),
+        degree=int(kernel.get("degree", 3)),
+        gamma=kernel.get("gamma", 0.0),
+        coef0=kernel.get("coef0", 0.0),
         label=label,
         n_sv=n_sv,
         prob_a=tuple(_finite(header.get("probA", []))),
@@ -225,6 +228,8 @@ def _finite(words: list[str]) -> np.ndarray:
 
 def _index(numbers: np.ndarray, precomputed: bool) -> np.ndarray:
     """0-based indices: whole, ascending, from 1; just the single index 0 for a precomputed kernel."""
+    if np.any(numbers > np.iinfo(np.int32).max):
+        raise ValueError
     index = numbers.astype(np.int32)
     if np.any(index != numbers) or np.any(np.diff(index) <= 0):
         raise ValueError

@@ -84,7 +84,7 @@ def load(path: str | os.PathLike[str], *, mmap_mode: container.MmapMode | None =
         return Decoder(arrays).decode(header["model"])
     except ModuleNotFoundError as error:
         raise ValueError(f"{os.fspath(path)} needs {error.name}, which this {PACKAGE} does not have") from error
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
         raise ValueError(f"{os.fspath(path)} cannot be loaded: its header holds {_reason(error)}") from error
 
 
