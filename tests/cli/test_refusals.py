@@ -215,7 +215,7 @@ def test_standard_output_takes_data_and_leaves_the_words_to_standard_error(
     assert main(["predict", "data", "model", "-"]) == 0
     out, err = capfdbinary.readouterr()
     np.testing.assert_array_equal(np.array(out.split(), float), models.load("model").predict(X))
-    assert err.startswith(b"Accuracy = ")
+    assert err.splitlines()[1].startswith(b"Accuracy = ")
     assert main(["predict", "-q", "--decision-values", "data", "model", "-"]) == 0
     out, err = capfdbinary.readouterr()
     assert (out.count(b"\n"), err) == (400, b"")

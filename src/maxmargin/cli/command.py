@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from maxmargin.cli import parser
 
 OK, BAD_INPUT, USAGE, NOT_CONVERGED, BROKEN_PIPE, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 141, 130, 143
+SLOW_TO_START = ("train", "predict")  # with scikit-learn: these say first what they are about to do
 
 
 class UsageError(Exception):
@@ -77,6 +78,8 @@ def _run(args: argparse.Namespace, signals: _Signals) -> int:
             warnings.simplefilter("ignore")  # what is said to programmers
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = _ignore if getattr(args, "quiet", False) else _show_warning
+            if args.command in SLOW_TO_START and not args.quiet:
+                print(f"maxmargin {args.command}: reading {args.data}", file=sys.stderr, flush=True)
             # The commands are imported here: NumPy and scikit-learn take longer than --help may.
             status: int = import_module(f"maxmargin.cli.{args.command}").run(args)
             sys.stdout.flush()

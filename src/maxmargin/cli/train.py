@@ -1,9 +1,8 @@
-"""`maxmargin train`: says what it does before the heavy imports begin."""
+"""`maxmargin train`: what is wrong with the names is said before the heavy imports begin."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from maxmargin.cli.command import UsageError
@@ -11,8 +10,6 @@ from maxmargin.cli.command import UsageError
 
 def run(args: argparse.Namespace) -> int:
     """Train, or cross-validate with -v."""
-    if not args.quiet:
-        print(f"maxmargin train: reading {args.data}", file=sys.stderr, flush=True)
     if args.model == "-":
         raise UsageError("a model needs a file to be written to, not standard output")
     if args.model is None and args.data == "-" and not args.cross_validation:
