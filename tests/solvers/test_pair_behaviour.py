@@ -9,7 +9,7 @@ from sklearn import svm
 
 import zoo
 from maxmargin import kernels, losses
-from maxmargin.problems import DualProblem, certificate, certify, fold
+from maxmargin.problems import DualProblem, Terms, certificate, certify, fold
 from maxmargin.rows.computed import ComputedRows
 from maxmargin.rows.precomputed import PrecomputedRows
 from maxmargin.solvers import smo
@@ -118,6 +118,15 @@ def test_coefficients_inside_the_tube_are_exactly_zero(name, fit_intercept, rule
     assert 5 < inside.sum() < 60
     assert (solution.beta[inside] == 0).all()
     assert (solution.beta[np.abs(data.y - solution.f - b) > 0.4 + 1e-6] != 0).all()
+
+
+def test_a_sum_without_variables():
+    terms = zoo.random_terms(3, m=12, groups=2, infinite=False)
+    spare = Terms(terms.p, terms.lo, terms.hi, terms.d, terms.e, terms.group, np.append(terms.sums, 0.0))
+    X = zoo.classification(seed=1, n=12).X
+    with_spare, without = fit(X, spare, Limits(tol=1.0)), fit(X, terms)
+    assert with_spare.status is Status.CONVERGED
+    assert with_spare.certificate.dual == pytest.approx(without.certificate.dual, rel=1e-9)
 
 
 def test_a_wide_tube_leaves_nothing():

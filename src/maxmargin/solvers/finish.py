@@ -127,6 +127,8 @@ class _Walk:
         worst, members = EXACT * self.scale(), []
         for g, value in enumerate(level):
             mine = np.flatnonzero(self.group == g) if self.bordered else np.arange(terms.m)
+            if not mine.size:
+                continue
             rises, falls = mine[np.argmin(up[mine])], mine[np.argmax(down[mine])]
             if np.isnan(value):
                 found = [(down[falls] - up[rises], [(rises, 1.0), (falls, -1.0)])]
