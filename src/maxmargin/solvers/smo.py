@@ -63,6 +63,7 @@ class Pause(IntEnum):
     TIME = 2
     SHRINK_DUE = 3
     STALLED = 4
+    UNBOUNDED = 5
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,7 @@ def solve(
     _unshrink(pairs, watch)
     beta = pairs.beta()
     f = _decision_values(problem.terms, beta, pairs.gradient())
+    _check_values(f, problem.rows.precision)
     if status is Status.CONVERGED and problem.terms.n <= SMALL:
         beta, f = finish(problem, beta)
         result = certificate(problem.terms, beta, f)
@@ -201,6 +203,8 @@ def _run(pairs: Any, problem: DualProblem, watch: Watch, options: Options) -> St
             continue
         if pause is Pause.STALLED:
             return Status.STALLED
+        if pause is Pause.UNBOUNDED:
+            return Status.UNBOUNDED
         if pause is Pause.STEPS:
             return Status.MAX_ITER
         gap = watch.sparingly(lambda: _current_certificate(pairs, problem.terms).gap) if whole else math.nan
@@ -245,7 +249,7 @@ def _native_solver(problem: DualProblem, source: Any, beta: Floats, options: Opt
         terms.e,
         beta,
         group,
-        len(terms.sums),
+        terms.sums,
         terms.copies,
         SELECTIONS[selection],
         GAIN_ROWS[options.rows],
@@ -261,6 +265,16 @@ def _check_diagonal(diagonal: Floats, precision: str) -> None:
         raise ValueError(
             f"The kernel value of example {i} with itself is {diagonal[i]} in {precision}, but kernel values must"
             " be finite: scale the data, or use float64."
+        )
+
+
+def _check_values(f: Floats, precision: str) -> None:
+    """What Cauchy and Schwarz do not promise of an indefinite kernel; NaN would pass for an optimum."""
+    if not np.isfinite(f).all():
+        i = int(np.argmin(np.isfinite(f)))
+        raise ValueError(
+            f"Example {i} has a kernel value that is infinite or NaN in {precision}, but kernel values must be finite:"
+            " scale the data, or use float64."
         )
 
 
