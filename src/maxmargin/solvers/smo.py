@@ -22,6 +22,7 @@ Support Vector Machines (2008), section 11.2.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Literal
@@ -52,6 +53,9 @@ ROUNDING_MATTERS = 1e-6  # tolerance below which the final certificate is made i
 ROUNDING_LIMIT = 4.0  # times the tolerance, beyond which rounded rows cannot tell whether it is kept
 SLACK = 0.01  # of a tolerance, for the rounding of a gradient that was updated many times
 DEAR_ENTRY = 100  # multiplications for a kernel value from which HMG's fewer rows outweigh its more steps
+PATIENCE = (
+    0.25  # seconds of pairs, after which a small problem is tried by the exact finish, and again each time as long
+)
 SMALL_SHARE = 0.05  # of the matrix in the cache, below which rows are computed again and again
 
 
@@ -139,13 +143,19 @@ def solve(
     if solved_at_once:
         beta, _ = finish(problem, beta)  # where the curvature is small, pairs would take for ever
     pairs = _native_solver(problem, source, beta, options, budget)
-    status = _rebuild(pairs, watch) or _run(pairs, problem, watch, options)
+    status, exact = _rebuild(pairs, watch), None
+    patience = PATIENCE if problem.terms.n <= SMALL else math.inf
+    while status is None:
+        status = _run(pairs, problem, watch, options, patience)
+        if status is None:
+            status, exact = _finish_early(pairs, problem, watch)
+            patience = 2 * watch.seconds
     _unshrink(pairs, watch)
     beta = pairs.beta()
     f = _decision_values(problem.terms, beta, pairs.gradient())
     _check_values(f, problem.rows.precision)
     if status is Status.CONVERGED and problem.terms.n <= SMALL:
-        beta, f = finish(problem, beta)
+        beta, f = finish(problem, beta if exact is None else exact)
         result = certificate(problem.terms, beta, f)
     elif min(limits.tol, limits.tol if limits.tol_gap is None else limits.tol_gap) < ROUNDING_MATTERS:
         result = certify(problem, beta, n_jobs)
@@ -167,8 +177,8 @@ def _is_linear_system(terms: Terms) -> bool:
     return bool(np.isinf(terms.lo).all() and np.isinf(terms.hi).all() and not terms.e.any())
 
 
-def _run(pairs: Any, problem: DualProblem, watch: Watch, options: Options) -> Status:
-    """Pair steps, shrinking and limits, until the tolerance holds for all variables."""
+def _run(pairs: Any, problem: DualProblem, watch: Watch, options: Options, patience: float) -> Status | None:
+    """Pair steps, shrinking and limits, until the tolerance holds for all variables; None after so many seconds."""
     tol = watch.limits.tol
     goal = UNSHRINK_AT * tol if options.shrinking else tol
     interval = _shrink_interval(options.shrinking, pairs.size)
@@ -209,8 +219,26 @@ def _run(pairs: Any, problem: DualProblem, watch: Watch, options: Options) -> St
             return Status.MAX_ITER
         gap = watch.sparingly(lambda: _current_certificate(pairs, problem.terms).gap) if whole else math.nan
         stop = watch.look(_state(watch, pairs, pairs.violation, gap))
-        if stop is not None:
+        if stop is not None or watch.seconds > patience:
             return stop
+
+
+def _finish_early(pairs: Any, problem: DualProblem, watch: Watch) -> tuple[Status | None, Floats | None]:
+    """The exact finish where pairs take long, for at most as long as they took: converged with its beta, or nothing."""
+    began = watch.seconds
+    stops: list[Status] = []
+
+    def rounds() -> Iterator[None]:
+        while watch.seconds < 2 * began and not stops:
+            yield
+            if watch.since_look() >= SLICE_SECONDS:
+                stop = watch.look(_state(watch, pairs, pairs.violation, math.nan))
+                stops.extend([stop] if stop is not None else [])
+
+    beta, f = finish(problem, pairs.beta(), rounds())
+    if not stops and _holds(certificate(problem.terms, beta, f), watch.limits):
+        return Status.CONVERGED, beta
+    return (stops[0] if stops else None), None
 
 
 def _unshrink(pairs: Any, watch: Watch) -> Status | None:
