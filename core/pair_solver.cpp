@@ -233,6 +233,7 @@ bool PairSolver<T>::best_gain(const std::array<Member, 2>& previous, Pair& pair)
 template <class T>
 bool PairSolver<T>::choose(Pair& pair) {
   pair = most_violating();
+  if (!pair.rising.valid() || !pair.falling.valid()) return false;  // every variable is where it must be
   if (options_.selection == Selection::mvp) return true;
   if (options_.selection == Selection::second_order) {  // ALG3
     PairArrays const a = arrays(pair.rising.copy, group_of(pair.rising));

@@ -178,6 +178,18 @@ def test_tolerance_below_rounding_stalls_instead_of_running_on(monkeypatch):
     assert solution.certificate.gap < 1e-12
 
 
+@pytest.mark.parametrize("selection", ["second-order", "mvp", "hmg"])
+@pytest.mark.parametrize("name", [*zoo.LOSSES, *zoo.NU])
+def test_every_loss_stalls_at_rounding(name, selection, monkeypatch):
+    monkeypatch.setattr(smo, "SMALL", 0)
+    data = zoo.problem(name, seed=5, n=60, C=20.0)
+    rows = ComputedRows(kernels.Gaussian(2.0), 3 * data.X, "float64")
+    limits = Limits(tol=-1.0, max_time=5.0)
+    solution = smo.solve(DualProblem(rows, zoo.terms(name, data)), limits, selection=selection, shrinking=False)
+    assert solution.status is Status.STALLED
+    assert solution.certificate.violation < 1e-9
+
+
 @pytest.mark.parametrize("name", ["hinge", "epsilon", "squared hinge", "nu regression", "pinball 0.5"])
 @pytest.mark.parametrize("finish", [True, False])
 def test_gap_tolerance_is_reached(name, finish, monkeypatch):

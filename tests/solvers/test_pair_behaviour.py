@@ -220,9 +220,11 @@ def test_warm_starts_end_where_cold_ones_do(name, pairs_alone):
             assert warm.beta[members].sum() == pytest.approx(total, abs=1e-11)
 
 
+@pytest.mark.parametrize("small", [0, smo.SMALL])
 @pytest.mark.parametrize("name", ["hinge", "squared hinge", "squared epsilon", "least squares", *zoo.NU])
-def test_the_sums_of_a_far_start_are_kept(name, pairs_alone):
+def test_the_sums_of_a_far_start_are_kept(name, small, monkeypatch):
     """What rounding took from the sums while the coefficients were large would be much of the small ones."""
+    monkeypatch.setattr(smo, "SMALL", small)
     data = zoo.problem(name, seed=6, n=50, C=1e-6)
     terms = zoo.terms(name, data)
     start = 1e4 * np.random.default_rng(0).normal(size=terms.m)
