@@ -185,10 +185,10 @@ void bind_pair_solver(nb::module_& m, const std::string& suffix) {
       .def(
           "__init__",
           [](Solver* self, std::shared_ptr<mm::RowSource<T>> source, Vector<double> p, Vector<double> lo,
-             Vector<double> hi, Vector<double> d, Vector<double> e, Vector<double> beta, Vector<int> group, int groups,
-             int copies, int selection, int gain_rows, double eta, double cache_bytes) {
-            mm::PairProblem problem{copies,    copied(p),    copied(lo),    copied(hi), copied(d),
-                                    copied(e), copied(beta), copied(group), groups};
+             Vector<double> hi, Vector<double> d, Vector<double> e, Vector<double> beta, Vector<int> group,
+             Vector<double> sums, int copies, int selection, int gain_rows, double eta, double cache_bytes) {
+            mm::PairProblem problem{copies,    copied(p),    copied(lo),    copied(hi),  copied(d),
+                                    copied(e), copied(beta), copied(group), copied(sums)};
             auto const m_ = std::size_t(copies) * std::size_t(source->size());
             for (std::size_t size : {p.size(), lo.size(), hi.size(), d.size(), e.size(), beta.size()})
               if (size != m_) throw nb::value_error("The terms and the rows differ in size.");
@@ -196,7 +196,7 @@ void bind_pair_solver(nb::module_& m, const std::string& suffix) {
             nb::gil_scoped_release free;
             new (self) Solver(std::move(source), std::move(problem), options, cache_bytes);
           },
-          "source"_a, "p"_a, "lo"_a, "hi"_a, "d"_a, "e"_a, "beta"_a, "group"_a, "groups"_a, "copies"_a, "selection"_a,
+          "source"_a, "p"_a, "lo"_a, "hi"_a, "d"_a, "e"_a, "beta"_a, "group"_a, "sums"_a, "copies"_a, "selection"_a,
           "gain_rows"_a, "eta"_a, "cache_bytes"_a)
       .def(
           "run",

@@ -216,10 +216,11 @@ Extreme box_pair(const PairArrays& a, const FixedMember& i, const T* row) {
     directions(a, j, read, read(a.grad + j, 0.0), up, down);
     D const slope = down > 0.0 ? down : (up < 0.0 ? up : D{});
     D const kernel = read(row + j, 0.0), a_j = read(a.curvature + j, 1.0);
-    D const determinant = i.curvature * a_j - kernel * kernel;
+    D const product = i.curvature * a_j;
+    D const determinant = larger<double>(product - kernel * kernel, mm::least_determinant * product);
     D const twice_gain =
         (slope_i * slope_i * a_j - 2.0 * slope_i * slope * kernel + slope * slope * i.curvature) / determinant;
-    M const useful = (slope != 0.0) & (determinant > 1e-10 * (i.curvature * a_j)) & (position != double(i.where));
+    M const useful = (slope != 0.0) & (product > 0.0) & (position != double(i.where));
     best.see(useful ? 0.5 * twice_gain : broadcast<double>(-infinity), position);
     position += double(L);
   });

@@ -10,6 +10,23 @@ namespace mm {
 namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double smallest_curvature = 1e-12;  // tau of ALG5
+constexpr double beyond_reason = 1e100;       // a coefficient that large is on its way to infinity
+
+/// The total less the sum of the values, without the rounding of a running sum.
+class Missing {
+ public:
+  explicit Missing(double total) : rest_(total) {}
+  void take(double value) {
+    double const before = rest_;
+    rest_ -= value;
+    double const taken = before - rest_;
+    lost_ += (before - (rest_ + taken)) + (taken - value);
+  }
+  double rest() const { return rest_ + lost_; }
+
+ private:
+  double rest_, lost_ = 0;
+};
 }  // namespace
 
 template <class T>
@@ -17,14 +34,20 @@ PairSolver<T>::PairSolver(std::shared_ptr<RowSource<T>> source, PairProblem prob
                           double cache_bytes)
     : n_(source->size()),
       active_(n_),
-      groups_(problem.groups),
+      groups_(int(problem.sums.size())),
       options_(options),
       cache_(source, cache_bytes),
       order_(source->order()),
       copies_(std::size_t(problem.copies)),
-      previous_(std::size_t(std::max(1, problem.groups))) {
+      previous_(std::max<std::size_t>(1, problem.sums.size())) {
   if (problem.copies > 1 && groups_ != int(problem.copies))
     throw std::invalid_argument("Several copies of the variables need one sum each.");
+  for (std::size_t i = 0; problem.copies > 1 && i < problem.group.size(); ++i)
+    if (problem.group[i] != int(index(i) / n_))
+      throw std::invalid_argument("Several copies of the variables need one sum each: copy c is group c.");
+  std::vector<Missing> missing(problem.sums.begin(), problem.sums.end());
+  for (std::size_t i = 0; i < problem.group.size(); ++i) missing[std::size_t(problem.group[i])].take(problem.beta[i]);
+  for (Missing const& sum : missing) owed_.push_back(sum.rest());
   std::vector<double> diagonal(static_cast<std::size_t>(n_));
   source->diagonal(diagonal.data());
   for (std::size_t c = 0; c < copies_.size(); ++c) {
@@ -88,15 +111,18 @@ void PairSolver<T>::refresh_status(Member m) {
   v.down[i] = v.room_down[i] > 0 ? (beta > 0 ? e : -e) : -infinity;
 }
 
-/// beta_i += step, or exactly `target` where the step ends at a bound or a kink (target not NaN).
+/// beta_i += step, or exactly `target` where the step ends at a bound or a kink (target not NaN). Returns the change.
 template <class T>
-void PairSolver<T>::move(Member m, double step, double target) {
+double PairSolver<T>::move(Member m, double step, double target) {
   Copy& v = copies_[std::size_t(m.copy)];
   auto const i = std::size_t(m.at);
   double const to = std::isnan(target) ? std::min(std::max(v.beta[i] + step, v.lo[i]), v.hi[i]) : target;
-  v.grad[i] += v.d[i] * (to - v.beta[i]);
+  double const change = to - v.beta[i];
+  v.grad[i] += v.d[i] * change;
   v.beta[i] = to;
+  largest_ = std::max(largest_, std::abs(to));
   refresh_status(m);
+  return change;
 }
 
 template <class T>
@@ -139,7 +165,9 @@ Pause PairSolver<T>::run(index max_steps, double seconds, double tol, index shri
     if (taken >= max_steps) return Pause::steps;
     if (shrink_interval > 0 && steps_ - steps_at_shrink_ >= shrink_interval) return Pause::shrink_due;
     if (taken > 0 && Clock::now() >= end) return Pause::time;
-    if (!(groups_ == 0 ? step_in_box() : step_with_sums())) return Pause::stalled;
+    Step const step = groups_ == 0 ? step_in_box() : step_with_sums();
+    if (step == Step::none) return Pause::stalled;
+    if (step == Step::unbounded || largest_ > beyond_reason) return Pause::unbounded;
     ++steps_;
   }
 }
@@ -169,13 +197,27 @@ bool PairSolver<T>::near_bounds(Member m) const {
   return v.room_up[i] <= near || v.room_down[i] <= near || (v.kink[i] > 0 && std::abs(v.beta[i]) <= near);
 }
 
-/// The pair of largest gain (3) that keeps a variable of its group's pair before (MG), or has any stored row (rows =
-/// all).
+/// consider(variable, row) for the variables that the next pair may keep: both of the pair before, the newer one, or
+/// all of the group whose rows are stored.
+template <class T>
+template <class Consider>
+void PairSolver<T>::each_kept(const std::array<Member, 2>& previous, int group, Consider&& consider) {
+  if (options_.gain_rows == GainRows::all) {
+    for (index at = 0; at < active_; ++at)
+      if (const T* values = cache_.peek(id(at), active_))
+        for (index c = 0; c < index(copies_.size()); ++c)
+          if (group_of({c, at}) == group) consider(Member{c, at}, values);
+    return;
+  }
+  if (options_.gain_rows == GainRows::two) consider(previous[0], row(previous[0]));
+  consider(previous[1], row(previous[1]));
+}
+
+/// The pair of largest gain (3) that keeps a variable of its group's pair before.
 template <class T>
 bool PairSolver<T>::best_gain(const std::array<Member, 2>& previous, Pair& pair) {
   double most = 0;
-  int const group = group_of(pair.rising);
-  auto consider = [&](Member kept, const T* values) {
+  each_kept(previous, group_of(pair.rising), [&](Member kept, const T* values) {
     PairArrays const a = arrays(kept.copy, group_of(kept));
     FixedMember const i = fixed(kept);
     Extreme const found = pair_table<T>().maximum_gain(a, i, values);
@@ -184,22 +226,14 @@ bool PairSolver<T>::best_gain(const std::array<Member, 2>& previous, Pair& pair)
     Member const other{kept.copy, found.where};
     FixedMember const j = fixed(other);
     pair = j.grad_down - i.grad_up > 0 ? Pair{kept, other} : Pair{other, kept};
-  };
-  if (options_.gain_rows == GainRows::all) {
-    for (index at = 0; at < active_; ++at)
-      if (const T* values = cache_.peek(id(at), active_))
-        for (index c = 0; c < index(copies_.size()); ++c)
-          if (group_of({c, at}) == group) consider({c, at}, values);
-  } else {
-    if (options_.gain_rows == GainRows::two) consider(previous[0], row(previous[0]));
-    consider(previous[1], row(previous[1]));
-  }
+  });
   return most > 0;
 }
 
 template <class T>
 bool PairSolver<T>::choose(Pair& pair) {
   pair = most_violating();
+  if (!pair.rising.valid() || !pair.falling.valid()) return false;  // every variable is where it must be
   if (options_.selection == Selection::mvp) return true;
   if (options_.selection == Selection::second_order) {  // ALG3
     PairArrays const a = arrays(pair.rising.copy, group_of(pair.rising));
@@ -236,27 +270,28 @@ double PairSolver<T>::line_search(Pair pair, double curvature, double& rise_to, 
 }
 
 template <class T>
-bool PairSolver<T>::step_with_sums() {
+auto PairSolver<T>::step_with_sums() -> Step {
   Pair pair;
-  if (!choose(pair)) return false;
+  if (!choose(pair)) return Step::none;
   const T* row_i = row(pair.rising);
   row(pair.falling);
   double const k_ij = double(row_i[pair.falling.at]);
-  double const curvature =
-      std::max(fixed(pair.rising).curvature + fixed(pair.falling).curvature - 2 * k_ij, smallest_curvature);
+  double const curvature = fixed(pair.rising).curvature + fixed(pair.falling).curvature - 2 * k_ij;
+  double const room = std::min(fixed(pair.rising).room_up, fixed(pair.falling).room_down);
   double rise_to, fall_to;
-  double const t = line_search(pair, curvature, rise_to, fall_to);
-  double const rising = copies_[std::size_t(pair.rising.copy)].beta[std::size_t(pair.rising.at)];
-  double const falling = copies_[std::size_t(pair.falling.copy)].beta[std::size_t(pair.falling.at)];
-  if (!(t > 0) || (rising + t == rising && falling - t == falling)) return false;
-  move(pair.rising, t, rise_to);
-  move(pair.falling, -t, fall_to);
-  apply(pair.rising, t, pair.falling, -t);
+  double const t = line_search(pair, std::max(curvature, smallest_curvature), rise_to, fall_to);
+  if (!(t > 0)) return Step::none;
+  if (curvature <= 0 && room == infinity && std::isnan(rise_to) && std::isnan(fall_to)) return Step::unbounded;
+  double& owed = owed_[std::size_t(group_of(pair.rising))];
+  double const rise = move(pair.rising, t + owed, rise_to), fall = move(pair.falling, -t, fall_to);
+  if (rise == 0 && fall == 0) return Step::none;
+  owed -= rise + fall;
+  apply(pair.rising, rise, pair.falling, fall);
   // The newer member comes second: the one-row rule keeps that one.
   auto& previous = previous_[std::size_t(group_of(pair.rising))];
   bool const kept_rises = previous[1].valid() && previous[1].at == pair.rising.at;
   previous = kept_rises ? std::array{pair.rising, pair.falling} : std::array{pair.falling, pair.rising};
-  return true;
+  return Step::taken;
 }
 
 // ---- without sums ---------------------------------------------------------------------------------------------------
@@ -278,44 +313,55 @@ void PairSolver<T>::box_interval(Member m, double& slope, double& least, double&
   }
 }
 
+/// The best feasible step of one variable, and what it takes off Q.
 template <class T>
-bool PairSolver<T>::step_in_box_alone(Member i) {
+double PairSolver<T>::box_gain(Member i, double& step) {
   double slope, least, most;
   box_interval(i, slope, least, most);
-  double const step = std::min(std::max(-slope / std::max(fixed(i).curvature, smallest_curvature), least), most);
+  double const curvature = fixed(i).curvature;
+  step = std::min(std::max(-slope / std::max(curvature, smallest_curvature), least), most);
+  return -step * (slope + 0.5 * curvature * step);
+}
+
+template <class T>
+auto PairSolver<T>::step_in_box_alone(Member i) -> Step {
+  double step;
+  box_gain(i, step);
   Copy const& v = copies_[0];
   double const before = v.beta[std::size_t(i.at)];
-  if (before + step == before) return false;
+  if (before + step == before) return Step::none;
   double const nowhere = std::numeric_limits<double>::quiet_NaN();
   bool const to_zero = v.kink[std::size_t(i.at)] > 0 && step == -before;
   double const target = step == v.room_up[std::size_t(i.at)]      ? v.hi[std::size_t(i.at)]
                         : step == -v.room_down[std::size_t(i.at)] ? v.lo[std::size_t(i.at)]
                         : to_zero                                 ? 0.0
                                                                   : nowhere;
-  move(i, step, target);
-  apply(i, step, {0, -1}, 0);
+  double const room = step > 0 ? v.room_up[std::size_t(i.at)] : v.room_down[std::size_t(i.at)];
+  if (fixed(i).curvature <= 0 && room == infinity && std::isnan(target)) return Step::unbounded;
+  apply(i, move(i, step, target), {0, -1}, 0);
   previous_[0] = {i, i};
-  return true;
+  return Step::taken;
 }
 
 /// The exact minimum over the box of a pair, where the pair promises more than one variable alone.
 template <class T>
-bool PairSolver<T>::step_in_box() {
+auto PairSolver<T>::step_in_box() -> Step {
   Member const single{0, extremes_[0].lowest_up.where};
-  if (!single.valid()) return false;
+  if (!single.valid()) return Step::none;
   if (options_.selection == Selection::mvp) return step_in_box_alone(single);
   double const alone = extremes_[0].lowest_up.value / 2;
   Member i = single;
   Extreme partner{-infinity, -1};
-  auto consider = [&](Member kept) {
-    Extreme const found = pair_table<T>().box_pair(arrays(0), fixed(kept), row(kept));
+  auto consider = [&](Member kept, const T* values) {
+    Extreme const found = pair_table<T>().box_pair(arrays(0), fixed(kept), values);
     if (found.where >= 0 && found.value > partner.value) partner = found, i = kept;
   };
+  auto const& [before, newer] = previous_[0];
   if (options_.selection == Selection::second_order)
-    consider(single);
-  else if (auto const& [before, newer] = previous_[0];
-           before.valid() && newer.valid() && !(near_bounds(before) && near_bounds(newer)))
-    for (Member const& kept : {before, newer}) consider(kept);
+    consider(single, row(single));
+  else if (before.valid() && newer.valid() &&
+           (options_.selection == Selection::mg || !(near_bounds(before) && near_bounds(newer))))
+    each_kept(previous_[0], 0, consider);
   if (partner.where < 0 || !(partner.value > alone)) return step_in_box_alone(single);
   Member const j{0, partner.where};
   double s_i, l_i, u_i, s_j, l_j, u_j;
@@ -325,8 +371,10 @@ bool PairSolver<T>::step_in_box() {
   row(j);
   auto clip = [](double x, double least, double most) { return std::min(std::max(x, least), most); };
   auto change = [&](double x, double y) { return s_i * x + s_j * y + 0.5 * (a_i * x * x + a_j * y * y) + k * x * y; };
-  double const determinant = a_i * a_j - k * k;
+  double const determinant = std::max(a_i * a_j - k * k, least_determinant * a_i * a_j);
   double x = -(s_i * a_j - s_j * k) / determinant, y = -(s_j * a_i - s_i * k) / determinant;
+  bool const without_end = std::isinf(x > 0 ? u_i : l_i) && std::isinf(y > 0 ? u_j : l_j);
+  if (a_i * a_j <= k * k && without_end) return Step::unbounded;
   if (!(x >= l_i && x <= u_i && y >= l_j && y <= u_j)) {
     double best = 0;
     x = y = 0;
@@ -336,6 +384,9 @@ bool PairSolver<T>::step_in_box() {
     for (double edge : {l_i, u_i}) try_point(edge, clip(-(s_j + k * edge) / a_j, l_j, u_j));
     for (double edge : {l_j, u_j}) try_point(clip(-(s_i + k * edge) / a_i, l_i, u_i), edge);
   }
+  // The partner was chosen by its gain without bounds; with them a variable alone may do better.
+  double single_step;
+  if (-change(x, y) < box_gain(single, single_step)) return step_in_box_alone(single);
   Copy const& v = copies_[0];
   double const before_i = v.beta[std::size_t(i.at)], before_j = v.beta[std::size_t(j.at)];
   if (before_i + x == before_i && before_j + y == before_j) return step_in_box_alone(single);
@@ -347,11 +398,10 @@ bool PairSolver<T>::step_in_box() {
     return v.kink[at] > 0 && (step == least || step == most) ? 0.0 : nowhere;
   };
   double const to_i = target(i, x, l_i, u_i), to_j = target(j, y, l_j, u_j);
-  move(i, x, to_i);
-  move(j, y, to_j);
-  apply(i, x, j, y);
+  double const change_i = move(i, x, to_i), change_j = move(j, y, to_j);
+  apply(i, change_i, j, change_j);
   previous_[0] = {i, j};
-  return true;
+  return Step::taken;
 }
 
 template class PairSolver<float>;

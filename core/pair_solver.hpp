@@ -20,13 +20,13 @@ enum class GainRows : int { two, one, all };
 enum class Shrinking : int { none, bounds, history };
 
 /// Why run() came back.
-enum class Pause : int { converged, steps, time, shrink_due, stalled };
+enum class Pause : int { converged, steps, time, shrink_due, stalled, unbounded };
 
 struct PairProblem {
   index copies = 1;
   std::vector<double> p, lo, hi, d, e, beta;  // copies * n each
   std::vector<int> group;                     // empty: no sums
-  int groups = 0;
+  std::vector<double> sums;                   // s_g
 };
 
 struct PairOptions {
@@ -83,19 +83,23 @@ class PairSolver {
   FixedMember fixed(Member m);
 
   void refresh_status(Member m);
-  void move(Member m, double step, double target);
+  double move(Member m, double step, double target);
   void look();  // the extremes of every group, or of the box
   void apply(Member i, double step_i, Member j, double step_j);
 
-  bool step_with_sums();
-  bool step_in_box();
+  enum class Step : int { taken, none, unbounded };
+  Step step_with_sums();
+  Step step_in_box();
   Pair most_violating() const;
   bool choose(Pair& pair);
+  template <class Consider>
+  void each_kept(const std::array<Member, 2>& previous, int group, Consider&& consider);
   bool best_gain(const std::array<Member, 2>& previous, Pair& pair);
   bool near_bounds(Member m) const;
   double line_search(Pair pair, double curvature, double& rise_to, double& fall_to);
   void box_interval(Member m, double& slope, double& least, double& most);
-  bool step_in_box_alone(Member i);
+  double box_gain(Member i, double& step);
+  Step step_in_box_alone(Member i);
 
   void mark_settled(Shrinking rule, index history, std::vector<char>& keep);
   void rearrange(const std::vector<char>& keep);
@@ -105,6 +109,8 @@ class PairSolver {
 
   index n_, active_;
   int groups_;
+  std::vector<double> owed_;  // by group: s_g less the sum of beta, which rounding makes and the next steps pay
+  double largest_ = 0;        // |beta| that a step went to
   bool kinks_ = false;
   PairOptions options_;
   RowCache<T> cache_;

@@ -86,6 +86,10 @@ struct PairArrays {
   double wanted_group = 0.0;      // the group that this pass looks at
 };
 
+/// Of a pair without sums, as a share of the product of its curvatures: singular pairs take a long step along the
+/// direction without curvature, as those of ALG5 do.
+constexpr double least_determinant = 1e-10;
+
 struct Extreme {
   double value;
   index where;  // -1: none

@@ -83,20 +83,23 @@ PairProblem problem_of(Loss loss, const Points& points) {
   }
   if (loss == Loss::no_sum || loss == Loss::no_sum_tube) return p;
   if (loss == Loss::two_sums) {  // both sums 1, from a feasible point
-    p.groups = 2;
-    p.beta[0] = 1.0;
-    if (n > 1) p.beta[1] = -1.0;
+    p.sums = {1.0, n > 1 ? -1.0 : 0.0};
+    p.beta[0] = p.sums[0];
+    if (n > 1) p.beta[1] = p.sums[1];
     return p;
   }
   if (loss == Loss::copies) {
-    p.copies = p.groups = 2;
+    p.copies = 2;
+    p.sums = {1.0, -1.0};
+    p.group.assign(2 * n, 0);
+    std::fill(p.group.begin() + index(n), p.group.end(), 1);
     for (auto* v : {&p.p, &p.d, &p.e, &p.beta}) v->insert(v->end(), v->begin(), v->begin() + index(n));
     p.lo.assign(2 * n, 0.0), p.hi.assign(2 * n, 0.0);
     for (std::size_t i = 0; i < n; ++i) p.hi[i] = C, p.lo[n + i] = -C, p.p[i] = p.p[n + i] = -points.y[i];
     p.beta[0] = 1.0, p.beta[2 * n - 1] = -1.0;
     return p;
   }
-  p.groups = 1;
+  p.sums = {0.0};
   p.group.assign(n, 0);
   return p;
 }

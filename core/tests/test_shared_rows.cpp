@@ -88,7 +88,7 @@ void solvers_side_by_side(double budget) {
     std::vector<double> sides;
     std::vector<index> const ids = points.pair(k == 2 ? 1 : 0, k == 0 ? 1 : 2, sides);
     PairProblem p;
-    p.groups = 1, p.group.assign(ids.size(), 0);
+    p.sums = {0.0}, p.group.assign(ids.size(), 0);
     p.d.assign(ids.size(), 0.0), p.e = p.d, p.beta = p.d;
     for (double side : sides) {
       p.p.push_back(-side), p.lo.push_back(side > 0 ? 0.0 : -3.0), p.hi.push_back(side > 0 ? 3.0 : 0.0);

@@ -105,6 +105,39 @@ def test_callback_is_called_about_every_50_ms_and_may_stop(n, shrinking):
     check_point(problem, solution)
 
 
+def slow(n: int = 200, C: float = 1e4) -> DualProblem:
+    """Noise on a linear kernel of large values: pairs would take for ever."""
+    rng = np.random.default_rng(0)
+    X, y = 100 * rng.normal(size=(n, 6)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    return DualProblem(ComputedRows(kernels.Linear(), X, "float64"), losses.Hinge().dual(y, C))
+
+
+@pytest.mark.parametrize("shrinking", SHRINKING)
+@pytest.mark.parametrize("selection", ["second-order", "mvp", "hmg"])
+def test_small_problems_on_which_pairs_take_long_are_finished_exactly(selection, shrinking):
+    problem = slow()
+    solution = smo.solve(problem, Limits(max_time=20.0), selection=selection, shrinking=shrinking)
+    assert solution.status is Status.CONVERGED
+    assert solution.certificate.gap < 1e-6
+    check_point(problem, solution)
+
+
+@pytest.mark.parametrize("limit", ["time", "callback"])
+def test_limits_hold_while_a_small_problem_is_finished(limit):
+    problem, seen = slow(900, 1e7), []
+
+    def callback(state: State) -> bool:
+        seen.append(state.time)
+        return state.time > 0.35
+
+    limits = Limits(tol=-1.0, max_time=0.35) if limit == "time" else Limits(tol=-1.0, callback=callback)
+    solution = smo.solve(problem, limits)
+    assert solution.status is (Status.MAX_TIME if limit == "time" else Status.STOPPED)
+    assert solution.seconds < 1.0
+    assert len(solution.trace["time"]) >= 4
+    check_point(problem, solution)
+
+
 def test_what_a_callback_raises_comes_out():
     def callback(state: State) -> bool:
         raise LookupError("enough")
@@ -143,6 +176,18 @@ def test_tolerance_below_rounding_stalls_instead_of_running_on(monkeypatch):
     solution = smo.solve(DualProblem(rows, losses.LeastSquares().dual(data.y, 1e4)), Limits(tol=-1.0, max_time=5.0))
     assert solution.status is Status.STALLED
     assert solution.certificate.gap < 1e-12
+
+
+@pytest.mark.parametrize("selection", ["second-order", "mvp", "hmg"])
+@pytest.mark.parametrize("name", [*zoo.LOSSES, *zoo.NU])
+def test_every_loss_stalls_at_rounding(name, selection, monkeypatch):
+    monkeypatch.setattr(smo, "SMALL", 0)
+    data = zoo.problem(name, seed=5, n=60, C=20.0)
+    rows = ComputedRows(kernels.Gaussian(2.0), 3 * data.X, "float64")
+    limits = Limits(tol=-1.0, max_time=5.0)
+    solution = smo.solve(DualProblem(rows, zoo.terms(name, data)), limits, selection=selection, shrinking=False)
+    assert solution.status is Status.STALLED
+    assert solution.certificate.violation < 1e-9
 
 
 @pytest.mark.parametrize("name", ["hinge", "epsilon", "squared hinge", "nu regression", "pinball 0.5"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,7 +11,7 @@ from sklearn import svm
 
 import zoo
 from maxmargin import kernels, losses
-from maxmargin.problems import DualProblem, certificate, certify, fold
+from maxmargin.problems import DualProblem, Terms, certificate, certify, fold
 from maxmargin.rows.computed import ComputedRows
 from maxmargin.rows.precomputed import PrecomputedRows
 from maxmargin.solvers import smo
@@ -120,6 +122,80 @@ def test_coefficients_inside_the_tube_are_exactly_zero(name, fit_intercept, rule
     assert (solution.beta[np.abs(data.y - solution.f - b) > 0.4 + 1e-6] != 0).all()
 
 
+@pytest.mark.parametrize("distance", [0.0, 1e-6])
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule[0] != "mvp"])
+def test_contradicting_neighbours_without_an_intercept_take_few_steps(rule, distance, pairs_alone):
+    """Along such a pair Q has no curvature: variables one by one would take a number of steps in proportion to C."""
+    data = zoo.classification(seed=4, n=40)
+    X, y = np.concatenate([10 * data.X, 10 * data.X + distance]), np.concatenate([data.y, -data.y])
+    terms = losses.Hinge().dual(y, 1e4, fit_intercept=False)
+    solution = fit(X, terms, Limits(tol=1e-4, max_iter=500), selection=rule[0], rows=rule[1])
+    assert solution.status is Status.CONVERGED
+
+
+def test_the_rows_of_maximum_gain_matter_without_an_intercept_too(pairs_alone):
+    data = zoo.classification(seed=3, n=300, C=10.0)
+    terms = losses.Hinge().dual(data.y, data.C, fit_intercept=False)
+    found = [fit(data.X, terms, Limits(tol=1e-6), selection="hmg", rows=rows) for rows in ("one", "two", "all")]
+    assert all(solution.status is Status.CONVERGED for solution in found)
+    assert len({solution.n_iter for solution in found}) == 3
+
+
+def test_a_sum_without_variables():
+    terms = zoo.random_terms(3, m=12, groups=2, infinite=False)
+    spare = Terms(terms.p, terms.lo, terms.hi, terms.d, terms.e, terms.group, np.append(terms.sums, 0.0))
+    X = zoo.classification(seed=1, n=12).X
+    with_spare, without = fit(X, spare, Limits(tol=1.0)), fit(X, terms)
+    assert with_spare.status is Status.CONVERGED
+    assert with_spare.certificate.dual == pytest.approx(without.certificate.dual, rel=1e-9)
+
+
+def test_copies_whose_sums_cross_are_refused():
+    """Copy c is group c: anything else would be solved under other sums."""
+    group = np.array([0, 1] * 10)
+    terms = Terms(np.ones(20), np.zeros(20), np.ones(20), np.zeros(20), np.zeros(20), group, np.array([2.0, 3.0]), 2)
+    with pytest.raises(ValueError, match="copy c is group c"):
+        fit(zoo.classification(seed=1, n=10).X, terms)
+
+
+# ---- no optimum -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("name", ["squared hinge", "squared epsilon", "least squares", "least squares classification"])
+def test_a_dual_without_end_says_so(name, alone, rule, fit_intercept, monkeypatch):
+    """An indefinite kernel, and no bounds."""
+    if alone:
+        monkeypatch.setattr(smo, "SMALL", 0)
+    data = zoo.problem(name, seed=5, n=40, C=100.0)
+    terms = zoo.terms(name, data, fit_intercept=fit_intercept)
+    kernel = kernels.Sigmoid(5.0, -2.0)
+    solution = fit(data.X, terms, Limits(tol=1e-6, max_time=5.0), kernel, selection=rule[0], rows=rule[1])
+    assert solution.status is Status.UNBOUNDED
+    assert np.isfinite(solution.beta).all()
+    assert solution.certificate.violation > 1e-6
+    assert solution.certificate.gap > 0.5
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_hard_margin_that_nothing_keeps_says_so(fit_intercept, pairs_alone):
+    y = np.array([1.0, -1.0, 1.0, -1.0])
+    X = np.array([[0.0], [0.0], [1.0], [2.0]])
+    solution = fit(X, losses.Hinge().dual(y, np.inf, fit_intercept=fit_intercept), Limits(max_time=5.0))
+    assert solution.status is Status.UNBOUNDED
+    assert np.isfinite(solution.beta).all()
+
+
+def test_kernel_values_that_overflow_beside_the_diagonal():
+    K = np.eye(20)
+    K[3, 4] = K[4, 3] = 1e200
+    problem = DualProblem(PrecomputedRows(K, "float32"), losses.Hinge().dual(zoo.classification(seed=1, n=20).y, 1.0))
+    with pytest.raises(ValueError, match="kernel value that is infinite or NaN in float32"):
+        smo.solve(problem)
+
+
 def test_a_wide_tube_leaves_nothing():
     data = zoo.regression(seed=3, n=20)
     solution = fit(data.X, losses.EpsilonInsensitive(100.0).dual(data.y, 1.0))
@@ -142,6 +218,28 @@ def test_warm_starts_end_where_cold_ones_do(name, pairs_alone):
         assert ((warm.beta >= terms.lo) & (warm.beta <= terms.hi)).all()
         for _, total, members in terms.groups():
             assert warm.beta[members].sum() == pytest.approx(total, abs=1e-11)
+
+
+@pytest.mark.parametrize("small", [0, smo.SMALL])
+@pytest.mark.parametrize("name", ["hinge", "squared hinge", "squared epsilon", "least squares", *zoo.NU])
+def test_the_sums_of_a_far_start_are_kept(name, small, monkeypatch):
+    """What rounding took from the sums while the coefficients were large would be much of the small ones."""
+    monkeypatch.setattr(smo, "SMALL", small)
+    data = zoo.problem(name, seed=6, n=50, C=1e-6)
+    terms = zoo.terms(name, data)
+    start = 1e4 * np.random.default_rng(0).normal(size=terms.m)
+    solution = fit(data.X, terms, Limits(tol=1e-6), start=start)
+    assert solution.status is Status.CONVERGED
+    for _, total, members in terms.groups():
+        assert abs(math.fsum(solution.beta[members]) - total) <= 1e-14 * np.abs(solution.beta[members]).sum()
+
+
+def test_the_sum_is_kept_over_many_steps(pairs_alone):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 6)), np.where(rng.random(300) < 0.5, 1.0, -1.0)
+    terms = losses.Hinge().dual(y, 1e6)
+    solution = fit(X, terms, Limits(tol=1e-10, max_iter=200_000), kernels.Gaussian(0.01), shrinking=False)
+    assert abs(math.fsum(solution.beta)) <= 4 * np.spacing(np.abs(solution.beta).max())
 
 
 def test_an_optimal_start_stays():

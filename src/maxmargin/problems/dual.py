@@ -9,6 +9,7 @@ The loss is wholly in `Terms`, the kernel and the data wholly in the rows of K.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -119,15 +120,20 @@ def feasible_start(terms: Terms) -> Floats:
     beta = np.clip(0.0, terms.lo, terms.hi)
     for g, total, members in terms.groups():
         _check_sum(terms, g, total, members)
-        missing = total - beta[members].sum()
-        bound = (terms.hi if missing > 0 else terms.lo)[members]
-        room = np.abs(bound - beta[members])
-        wanted = np.minimum(room, abs(missing))  # finite, so that the running sum is too
-        before = np.concatenate([[0.0], np.cumsum(wanted)[:-1]])
-        taken = np.clip(abs(missing) - before, 0.0, wanted)
-        # A full variable is put at its bound itself: beta + (bound - beta) may round past it.
-        beta[members] = np.where(taken == room, bound, beta[members] + np.copysign(taken, missing))
+        beta[members] = _filled(beta[members], terms.lo[members], terms.hi[members], total)
     return beta
+
+
+def _filled(beta: Floats, lo: Floats, hi: Floats, total: float) -> Floats:
+    """The variables, moved greedily in their order until their sum is the total."""
+    missing = total - math.fsum(beta)
+    bound = hi if missing > 0 else lo
+    room = np.abs(bound - beta)
+    wanted = np.minimum(room, abs(missing))  # finite, so that the running sum is too
+    before = np.concatenate([[0.0], np.cumsum(wanted)[:-1]])
+    taken = np.clip(abs(missing) - before, 0.0, wanted)
+    # A full variable is put at its bound itself: beta + (bound - beta) may round past it.
+    return np.where(taken == room, bound, beta + np.copysign(taken, missing))
 
 
 def project(terms: Terms, beta: ArrayLike) -> Floats:
@@ -172,7 +178,7 @@ def _project_group(beta: Floats, lo: Floats, hi: Floats, total: float) -> Floats
         for _ in range(2):  # the second pass removes the rounding of the first
             missing = total - projected.sum()
             projected[free] = np.clip(projected[free] + missing / free.sum(), lo[free], hi[free])
-    return projected
+    return _filled(projected, lo, hi, total)  # what far-off starts and flat pieces lost by rounding
 
 
 def _check_sum(terms: Terms, g: int, total: float, members: NDArray[np.intp]) -> None:

@@ -13,6 +13,8 @@ what it met; at the minimiser the worst violator among the fixed is freed. Q nev
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
@@ -28,7 +30,7 @@ NEARLY_SINGULAR = 1e-5  # ratio of Cholesky's pivots, whose square is about that
 FLAT = 1e-12  # share of the largest curvature, or of the gradient, that is rounding
 
 
-def finish(problem: DualProblem, beta: Floats) -> tuple[Floats, Floats]:
+def finish(problem: DualProblem, beta: Floats, rounds: Iterable[object] = range(ROUNDS)) -> tuple[Floats, Floats]:
     """The optimum beta and its decision values f in float64, from a nearly optimal feasible beta.
 
     Where K is not positive semi-definite, or rounding stops the progress, the best point on the way is returned.
@@ -37,7 +39,7 @@ def finish(problem: DualProblem, beta: Floats) -> tuple[Floats, Floats]:
     K = problem.rows.with_precision("float64").block(np.arange(problem.rows.n))
     walk = _Walk(terms, K, beta)
     best, best_violation = walk.beta.copy(), walk.violation()
-    for _ in range(ROUNDS):
+    for _ in rounds:
         if best_violation <= EXACT * walk.scale() or not walk.step():
             break
         now = walk.violation()
@@ -127,6 +129,8 @@ class _Walk:
         worst, members = EXACT * self.scale(), []
         for g, value in enumerate(level):
             mine = np.flatnonzero(self.group == g) if self.bordered else np.arange(terms.m)
+            if not mine.size:
+                continue
             rises, falls = mine[np.argmin(up[mine])], mine[np.argmax(down[mine])]
             if np.isnan(value):
                 found = [(down[falls] - up[rises], [(rises, 1.0), (falls, -1.0)])]

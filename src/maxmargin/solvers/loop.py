@@ -28,6 +28,7 @@ class Status(StrEnum):
     MAX_TIME = "max_time"
     STOPPED = "stopped"
     STALLED = "stalled"
+    UNBOUNDED = "unbounded"
 
     @property
     def advice(self) -> str:
@@ -42,6 +43,8 @@ _ADVICE = {
     Status.STOPPED: "The callback asked to stop before the tolerance was reached.",
     Status.STALLED: "No step makes progress any more, but the tolerance is not reached: raise tol, use float64, or"
     " another selection.",
+    Status.UNBOUNDED: "The coefficients grow without end. Where the kernel is not positive semi-definite, use another"
+    " kernel, or a loss whose coefficients are bounded; where C is infinite, no function fits the data: lower C.",
 }
 
 

@@ -22,6 +22,7 @@ Support Vector Machines (2008), section 11.2.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Literal
@@ -48,10 +49,14 @@ SHRINK_INTERVAL = 1000  # most steps between two looks at what may be removed
 LEAST_SHRINK_INTERVAL = 16  # steps of very few variables
 UNSHRINK_AT = 10.0  # times the tolerance: all variables come back for the last steps
 FLOAT32_ROUNDING = 2.0**-24
+FLOAT64_ROUNDING = 2.0**-52
 ROUNDING_MATTERS = 1e-6  # tolerance below which the final certificate is made in float64
 ROUNDING_LIMIT = 4.0  # times the tolerance, beyond which rounded rows cannot tell whether it is kept
 SLACK = 0.01  # of a tolerance, for the rounding of a gradient that was updated many times
 DEAR_ENTRY = 100  # multiplications for a kernel value from which HMG's fewer rows outweigh its more steps
+PATIENCE = (
+    0.25  # seconds of pairs, after which a small problem is tried by the exact finish, and again each time as long
+)
 SMALL_SHARE = 0.05  # of the matrix in the cache, below which rows are computed again and again
 
 
@@ -63,6 +68,7 @@ class Pause(IntEnum):
     TIME = 2
     SHRINK_DUE = 3
     STALLED = 4
+    UNBOUNDED = 5
 
 
 @dataclass(frozen=True)
@@ -134,17 +140,25 @@ def solve(
     budget = cache_bytes(cache_size)
     beta = feasible_start(problem.terms) if start is None else project(problem.terms, start)
     source = problem.rows.source(n_jobs)
-    _check_diagonal(source.diagonal(), problem.rows.precision)
+    roots = _roots_of_diagonal(source.diagonal(), problem.rows.precision)
     solved_at_once = problem.terms.n <= SMALL and _is_linear_system(problem.terms)
     if solved_at_once:
-        beta, _ = finish(problem, beta)  # where the curvature is small, pairs would take for ever
+        # Where the curvature is small, pairs would take for ever; and any start would only cost digits.
+        beta, _ = finish(problem, feasible_start(problem.terms))
     pairs = _native_solver(problem, source, beta, options, budget)
-    status = _rebuild(pairs, watch) or _run(pairs, problem, watch, options)
+    status, exact = _rebuild(pairs, watch), None
+    patience = PATIENCE if problem.terms.n <= SMALL else math.inf
+    while status is None:
+        status = _run(pairs, problem, watch, options, patience, roots)
+        if status is None:
+            status, exact = _finish_early(pairs, problem, watch)
+            patience = 2 * watch.seconds
     _unshrink(pairs, watch)
     beta = pairs.beta()
     f = _decision_values(problem.terms, beta, pairs.gradient())
+    _check_values(f, problem.rows.precision)
     if status is Status.CONVERGED and problem.terms.n <= SMALL:
-        beta, f = finish(problem, beta)
+        beta, f = finish(problem, beta if exact is None else exact)
         result = certificate(problem.terms, beta, f)
     elif min(limits.tol, limits.tol if limits.tol_gap is None else limits.tol_gap) < ROUNDING_MATTERS:
         result = certify(problem, beta, n_jobs)
@@ -166,8 +180,10 @@ def _is_linear_system(terms: Terms) -> bool:
     return bool(np.isinf(terms.lo).all() and np.isinf(terms.hi).all() and not terms.e.any())
 
 
-def _run(pairs: Any, problem: DualProblem, watch: Watch, options: Options) -> Status:
-    """Pair steps, shrinking and limits, until the tolerance holds for all variables."""
+def _run(
+    pairs: Any, problem: DualProblem, watch: Watch, options: Options, patience: float, roots: Floats
+) -> Status | None:
+    """Pair steps, shrinking and limits, until the tolerance holds for all variables; None after so many seconds."""
     tol = watch.limits.tol
     goal = UNSHRINK_AT * tol if options.shrinking else tol
     interval = _shrink_interval(options.shrinking, pairs.size)
@@ -202,12 +218,34 @@ def _run(pairs: Any, problem: DualProblem, watch: Watch, options: Options) -> St
             continue
         if pause is Pause.STALLED:
             return Status.STALLED
+        if pause is Pause.UNBOUNDED:
+            return Status.UNBOUNDED
         if pause is Pause.STEPS:
             return Status.MAX_ITER
         gap = watch.sparingly(lambda: _current_certificate(pairs, problem.terms).gap) if whole else math.nan
         stop = watch.look(_state(watch, pairs, pairs.violation, gap))
-        if stop is not None:
+        if stop is not None or watch.seconds > patience:
             return stop
+        if whole and pairs.violation <= _noise(pairs, problem.terms, roots):
+            return Status.STALLED
+
+
+def _finish_early(pairs: Any, problem: DualProblem, watch: Watch) -> tuple[Status | None, Floats | None]:
+    """The exact finish where pairs take long, for at most as long as they took: converged with its beta, or nothing."""
+    began = watch.seconds
+    stops: list[Status] = []
+
+    def rounds() -> Iterator[None]:
+        while watch.seconds < 2 * began and not stops:
+            yield
+            if watch.since_look() >= SLICE_SECONDS:
+                stop = watch.look(_state(watch, pairs, pairs.violation, math.nan))
+                stops.extend([stop] if stop is not None else [])
+
+    beta, f = finish(problem, pairs.beta(), rounds())
+    if not stops and _holds(certificate(problem.terms, beta, f), watch.limits):
+        return Status.CONVERGED, beta
+    return (stops[0] if stops else None), None
 
 
 def _unshrink(pairs: Any, watch: Watch) -> Status | None:
@@ -252,7 +290,7 @@ def _native_solver(problem: DualProblem, source: Any, beta: Floats, options: Opt
         terms.e,
         beta,
         group,
-        len(terms.sums),
+        terms.sums,
         terms.copies,
         SELECTIONS[selection],
         GAIN_ROWS[gain_rows],
@@ -261,13 +299,24 @@ def _native_solver(problem: DualProblem, source: Any, beta: Floats, options: Opt
     )
 
 
-def _check_diagonal(diagonal: Floats, precision: str) -> None:
-    """By Cauchy and Schwarz every entry of K is finite where the diagonal is."""
+def _roots_of_diagonal(diagonal: Floats, precision: str) -> Floats:
+    """The norms of the examples; by Cauchy and Schwarz every entry of K is finite where the diagonal is."""
     if not np.isfinite(diagonal).all():
         i = int(np.argmin(np.isfinite(diagonal)))
         raise ValueError(
             f"The kernel value of example {i} with itself is {diagonal[i]} in {precision}, but kernel values must"
             " be finite: scale the data, or use float64."
+        )
+    return np.sqrt(np.abs(diagonal))
+
+
+def _check_values(f: Floats, precision: str) -> None:
+    """What Cauchy and Schwarz do not promise of an indefinite kernel; NaN would pass for an optimum."""
+    if not np.isfinite(f).all():
+        i = int(np.argmin(np.isfinite(f)))
+        raise ValueError(
+            f"Example {i} has a kernel value that is infinite or NaN in {precision}, but kernel values must be finite:"
+            " scale the data, or use float64."
         )
 
 
@@ -275,6 +324,17 @@ def _shrink_interval(shrinking: Shrinking, n: int) -> int:
     if shrinking == "history":
         return HISTORY // 4
     return min(max(n, LEAST_SHRINK_INTERVAL), SHRINK_INTERVAL) if shrinking else 0
+
+
+def _noise(pairs: Any, terms: Terms, roots: Floats) -> float:
+    r"""Violation that float64 leaves in a gradient :math:`K\beta + p + d\beta`: a unit of roundoff of its parts, where
+    the first is a sum of random signs, about :math:`\max_i \sqrt{K_{ii}}\, \|\sqrt{K_{jj}} \beta_j\|_2`.
+    """
+    if pairs.violation > ROUNDING_MATTERS:  # not worth a look at every coefficient
+        return 0.0
+    beta = pairs.beta()
+    size = float(roots.max(initial=0.0) * np.linalg.norm(roots * fold(terms, beta)))
+    return FLOAT64_ROUNDING * (size + float(np.max(np.abs(terms.p) + np.abs(terms.d * beta), initial=0.0)))
 
 
 def _decision_values(terms: Terms, beta: Floats, gradient: Floats) -> Floats:
