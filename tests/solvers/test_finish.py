@@ -7,11 +7,12 @@ import pytest
 
 import zoo
 from maxmargin import kernels
+from maxmargin.losses import LeastSquares
 from maxmargin.problems import DualProblem, certificate, feasible_start, violation
 from maxmargin.rows.computed import ComputedRows
 from maxmargin.rows.precomputed import PrecomputedRows
 from maxmargin.solvers import smo
-from maxmargin.solvers.finish import finish
+from maxmargin.solvers.finish import _Walk, finish
 from maxmargin.solvers.loop import Limits, Status
 from oracles import qp
 
@@ -102,3 +103,16 @@ def test_kernels_that_are_not_positive_return_the_best_point(seed):
     check_feasible(terms, solution.beta)
     assert solution.certificate.violation <= 1e-3
     assert np.isfinite([solution.certificate.primal, solution.certificate.dual, *solution.f]).all()
+
+
+def test_finish_ends_where_only_rounding_moves(monkeypatch):
+    random = np.random.RandomState(0)
+    X = random.standard_normal((60, 3))
+    y = X[:, 0] + 0.1 * random.standard_normal(60)
+    problem = DualProblem(ComputedRows(kernels.Linear(), X, "float64"), LeastSquares().dual(y, 1e6))
+    rounds = []
+    step = _Walk.step
+    monkeypatch.setattr(_Walk, "step", lambda walk: rounds.append(walk) or step(walk))
+    solution = smo.solve(problem, Limits())
+    assert solution.status is Status.CONVERGED
+    assert len(rounds) <= 20

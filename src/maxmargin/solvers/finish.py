@@ -8,7 +8,8 @@ sums, whose minimiser solves
     = \begin{pmatrix} -g_F \\ 0 \end{pmatrix}
 
 with g the gradient and E the membership in the sums. Each round steps towards it as far as the bounds allow, then fixes
-what it met; at the minimiser the worst violator among the fixed is freed. Q never rises.
+what it met; at the minimiser the worst violator among the fixed is freed. Q never rises. A round that neither fixes nor
+frees a variable and does not lower the violation only moves rounding errors: it is the last.
 """
 
 from __future__ import annotations
@@ -33,18 +34,22 @@ FLAT = 1e-12  # share of the largest curvature, or of the gradient, that is roun
 def finish(problem: DualProblem, beta: Floats, rounds: Iterable[object] = range(ROUNDS)) -> tuple[Floats, Floats]:
     """The optimum beta and its decision values f in float64, from a nearly optimal feasible beta.
 
-    Where K is not positive semi-definite, or rounding stops the progress, the best point on the way is returned.
+    Where K is not positive semi-definite, rounding stops the progress, or the rounds come to their end, the best point
+    on the way is returned.
     """
     terms = problem.terms
     K = problem.rows.with_precision("float64").block(np.arange(problem.rows.n))
     walk = _Walk(terms, K, beta)
     best, best_violation = walk.beta.copy(), walk.violation()
     for _ in rounds:
+        free = walk.free.copy()
         if best_violation <= EXACT * walk.scale() or not walk.step():
             break
         now = walk.violation()
         if now < best_violation:
             best, best_violation = walk.beta.copy(), now
+        elif np.array_equal(free, walk.free):
+            break
     return best, K @ fold(terms, best)
 
 
