@@ -207,6 +207,12 @@ def test_a_nu_that_leaves_no_margin_is_said():
         NuSVC(nu=0.2, kernel="linear").fit(X, y)
 
 
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_classes_of_the_same_examples_have_no_margin(class_weight):
+    with pytest.raises(ValueError, match=r"cannot be parted at nu=0.5: the margin is zero"):
+        NuSVC(nu=0.5, class_weight=class_weight).fit(np.ones((10, 2)), [0, 1] * 5)
+
+
 def test_function_is_called_once_with_everything_when_that_fits():
     shapes = []
 

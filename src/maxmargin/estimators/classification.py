@@ -201,6 +201,11 @@ class NuSVC(KernelClassifier):
         return NuClassification(nu).dual(y, weights)
 
     def _expand(self, parts: Sequence[Part], solutions: Sequence[Solution]) -> list[Expansion]:
+        if any(_has_no_margin(part, solution) for part, solution in zip(parts, solutions, strict=True)):
+            raise ValueError(
+                f"The classes cannot be parted at nu={self.nu}: the margin is zero, as where the examples of both"
+                " classes are the same to the kernel. Raise nu, or scale the data."
+            )
         trivial = sum(_may_be_trivial(solution) for solution in solutions)
         if trivial:
             warnings.warn(
@@ -225,6 +230,10 @@ def _may_be_trivial(solution: Solution) -> bool:
     """Whether the certificate of a nu-problem leaves room for its trivial solution f = 0, rho = 0 of objective 0."""
     found = solution.certificate
     return solution.status is Status.CONVERGED and len(found.intercepts) == 2 and found.gap > 0.5
+
+
+def _has_no_margin(part: Part, solution: Solution) -> bool:
+    return len(solution.certificate.intercepts) == 2 and bool(margin(part.terms, solution) == 0)
 
 
 def _hinge_terms(y: Floats, weights: Floats, part_of_data: bool = False, *, C: float) -> Terms:
