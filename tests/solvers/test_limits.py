@@ -190,6 +190,30 @@ def test_every_loss_stalls_at_rounding(name, selection, monkeypatch):
     assert solution.certificate.violation < 1e-9
 
 
+@pytest.mark.parametrize("shrinking", SHRINKING)
+@pytest.mark.parametrize("scale", [1e15, 1e20])
+@pytest.mark.parametrize("loss", [losses.LeastSquares(), losses.SquaredEpsilonInsensitive(0.1)])
+def test_targets_whose_rounding_exceeds_the_tolerance_stall(loss, scale, shrinking):
+    data = zoo.regression(seed=0, n=smo.SMALL + 100)
+    terms = loss.dual(scale * data.y, 1.0)
+    problem = DualProblem(ComputedRows(RBF, data.X, "float64"), terms)
+    solution = smo.solve(problem, Limits(max_time=5.0), shrinking=shrinking)
+    assert solution.status is Status.STALLED
+
+
+@pytest.mark.parametrize("loss", [losses.LeastSquares(), losses.Pinball(0.5)])
+@pytest.mark.parametrize("C", [1e2, 1e6])
+def test_limits_hold_in_the_exact_finish(loss, C):
+    """Of a kernel of rank 5, for which the finish takes many rounds."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(smo.SMALL, 5))
+    terms = loss.dual(X[:, 0] + rng.normal(size=smo.SMALL), C)
+    problem = DualProblem(ComputedRows(kernels.Linear(), X, "float64"), terms)
+    began = time.perf_counter()
+    smo.solve(problem, Limits(tol=100.0, max_time=0.3))
+    assert time.perf_counter() - began < 2.0
+
+
 @pytest.mark.parametrize("name", ["hinge", "epsilon", "squared hinge", "nu regression", "pinball 0.5"])
 @pytest.mark.parametrize("finish", [True, False])
 def test_gap_tolerance_is_reached(name, finish, monkeypatch):

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from maxmargin._native import core
 from maxmargin.problems import Certificate, DualProblem, Terms, certificate, certify, feasible_start, fold, project
 from maxmargin.rows import Rows
-from maxmargin.solvers.finish import SMALL, finish
+from maxmargin.solvers.finish import ROUNDS, SMALL, finish
 from maxmargin.solvers.loop import SLICE_SECONDS, Limits, Solution, State, Status, Watch
 from maxmargin.solvers.memory import cache_bytes
 
@@ -54,9 +54,7 @@ ROUNDING_MATTERS = 1e-6  # tolerance below which the final certificate is made i
 ROUNDING_LIMIT = 4.0  # times the tolerance, beyond which rounded rows cannot tell whether it is kept
 SLACK = 0.01  # of a tolerance, for the rounding of a gradient that was updated many times
 DEAR_ENTRY = 100  # multiplications for a kernel value from which HMG's fewer rows outweigh its more steps
-PATIENCE = (
-    0.25  # seconds of pairs, after which a small problem is tried by the exact finish, and again each time as long
-)
+PATIENCE = 0.25  # seconds of pairs after which the exact finish is tried; then again whenever these have doubled
 SMALL_SHARE = 0.05  # of the matrix in the cache, below which rows are computed again and again
 
 
@@ -158,7 +156,8 @@ def solve(
     f = _decision_values(problem.terms, beta, pairs.gradient())
     _check_values(f, problem.rows.precision)
     if status is Status.CONVERGED and problem.terms.n <= SMALL:
-        beta, f = finish(problem, beta if exact is None else exact)
+        rounds = _Rounds(pairs, watch, ROUNDS)
+        beta, f = finish(problem, beta if exact is None else exact, rounds)
         result = certificate(problem.terms, beta, f)
     elif min(limits.tol, limits.tol if limits.tol_gap is None else limits.tol_gap) < ROUNDING_MATTERS:
         result = certify(problem, beta, n_jobs)
@@ -226,26 +225,39 @@ def _run(
         stop = watch.look(_state(watch, pairs, pairs.violation, gap))
         if stop is not None or watch.seconds > patience:
             return stop
-        if whole and pairs.violation <= _noise(pairs, problem.terms, roots):
-            return Status.STALLED
+        if pairs.violation <= _noise(pairs, problem.terms, roots):
+            stop = _unshrink(pairs, watch)
+            if stop is not None or pairs.violation <= _noise(pairs, problem.terms, roots):
+                return stop or Status.STALLED
+            goal = tol
 
 
 def _finish_early(pairs: Any, problem: DualProblem, watch: Watch) -> tuple[Status | None, Floats | None]:
     """The exact finish where pairs take long, for at most as long as they took: converged with its beta, or nothing."""
-    began = watch.seconds
-    stops: list[Status] = []
-
-    def rounds() -> Iterator[None]:
-        while watch.seconds < 2 * began and not stops:
-            yield
-            if watch.since_look() >= SLICE_SECONDS:
-                stop = watch.look(_state(watch, pairs, pairs.violation, math.nan))
-                stops.extend([stop] if stop is not None else [])
-
-    beta, f = finish(problem, pairs.beta(), rounds())
-    if not stops and _holds(certificate(problem.terms, beta, f), watch.limits):
+    rounds = _Rounds(pairs, watch, math.inf, until=2 * watch.seconds)
+    beta, f = finish(problem, pairs.beta(), rounds)
+    if rounds.stop is None and _holds(certificate(problem.terms, beta, f), watch.limits):
         return Status.CONVERGED, beta
-    return (stops[0] if stops else None), None
+    return rounds.stop, None
+
+
+@dataclass
+class _Rounds:
+    """Rounds of the exact finish, within the limits of the run; `stop` is the status when one of these came."""
+
+    pairs: Any
+    watch: Watch
+    most: float
+    until: float = math.inf
+    stop: Status | None = None
+
+    def __iter__(self) -> Iterator[None]:
+        done = 0
+        while self.stop is None and done < self.most and self.watch.seconds < self.until:
+            yield
+            done += 1
+            if self.watch.since_look() >= SLICE_SECONDS:
+                self.stop = self.watch.look(_state(self.watch, self.pairs, self.pairs.violation, math.nan))
 
 
 def _unshrink(pairs: Any, watch: Watch) -> Status | None:
@@ -327,14 +339,17 @@ def _shrink_interval(shrinking: Shrinking, n: int) -> int:
 
 
 def _noise(pairs: Any, terms: Terms, roots: Floats) -> float:
-    r"""Violation that float64 leaves in a gradient :math:`K\beta + p + d\beta`: a unit of roundoff of its parts, where
-    the first is a sum of random signs, about :math:`\max_i \sqrt{K_{ii}}\, \|\sqrt{K_{jj}} \beta_j\|_2`.
+    r"""Violation that float64 leaves in a gradient :math:`K\beta + p + d\beta` that was updated many times.
+
+    Four units of roundoff of its parts, where the first is a sum of random signs, about
+    :math:`\max_i \sqrt{K_{ii}}\, \|\sqrt{K_{jj}} \beta_j\|_2`.
     """
-    if pairs.violation > ROUNDING_MATTERS:  # not worth a look at every coefficient
+    level = float(np.max(np.abs(terms.p), initial=1.0))
+    if pairs.violation > ROUNDING_MATTERS * level:  # not worth a look at every coefficient
         return 0.0
     beta = pairs.beta()
     size = float(roots.max(initial=0.0) * np.linalg.norm(roots * fold(terms, beta)))
-    return FLOAT64_ROUNDING * (size + float(np.max(np.abs(terms.p) + np.abs(terms.d * beta), initial=0.0)))
+    return 4 * FLOAT64_ROUNDING * (size + float(np.max(np.abs(terms.p) + np.abs(terms.d * beta), initial=0.0)))
 
 
 def _decision_values(terms: Terms, beta: Floats, gradient: Floats) -> Floats:
