@@ -19,7 +19,7 @@ template <class T>
 Engine<T>::Engine(const MatrixView& x, const KernelSpec& kernel, std::vector<double> centre, int threads)
     : RowSource<T>(x.rows), x_(x), kernel_(kernel), centre_(std::move(centre)), threads_(threads) {
   if (x.columns > index(INT32_MAX)) throw std::invalid_argument("More than 2147483647 features cannot be used.");
-  double const bytes = double(x.rows) * double(x.columns) * sizeof(T);
+  double const bytes = double(padded(x.rows)) * double(x.columns) * sizeof(T);
   bool const sparse = x.sparse && centre_.empty();
   density_ = sparse ? double(x.nonzeros()) / std::max(1.0, double(x.rows) * double(x.columns)) : 1.0;
   bool const gather = sparse && bytes > std::max(panel_bytes_always,
@@ -55,11 +55,14 @@ void Engine<T>::pack(index first, index last) {
   first = first / width * width;
   parallel(double(last - first) * double(d) > work_for_a_thread ? threads_ : 1, last - first, width,
            [&](index begin, index end) {
-             std::vector<T> row(static_cast<std::size_t>(d));
-             for (index j = first + begin; j < first + end; ++j) {
-               T* panel = panels_.data() + j / width * width * d + j % width;
-               x_.dense_row(this->order_[std::size_t(j)], centre, row.data());
-               for (index c = 0; c < d; ++c) panel[c * width] = row[std::size_t(c)];
+             std::vector<T> rows(static_cast<std::size_t>(width * d));
+             for (index j = first + begin; j < first + end; j += width) {
+               index const columns = std::min(width, first + end - j);
+               for (index r = 0; r < columns; ++r)
+                 x_.dense_row(this->order_[std::size_t(j + r)], centre, rows.data() + r * d);
+               T* panel = panels_.data() + j * d;
+               for (index c = 0; c < d; ++c, panel += width)
+                 for (index r = 0; r < columns; ++r) panel[r] = rows[std::size_t(r * d + c)];
              }
              table.panel_norms(kernel_.pairing == Pairing::dot, panels_.data() + (first + begin) * d, d,
                                (end - begin + width - 1) / width, norms_.data() + first + begin);

@@ -10,7 +10,7 @@ namespace mm {
 
 namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr index most_together = 96, entries_together = 4'000'000;  // of a rebuild: rows, and values in memory
+constexpr index most_together = 96;  // rows of a rebuild
 }  // namespace
 
 /// Bounds (LIBSVM's rule): a variable stays where not even the extreme partner would move it. History (SVM-light's):
@@ -130,7 +130,7 @@ bool PairSolver<T>::rebuild(double seconds) {
 template <class T>
 void PairSolver<T>::add_some_rows() {
   Rebuild& r = rebuild_;
-  index const wide = padded(n_ - r.first), together = std::clamp<index>(entries_together / wide, 1, r.together);
+  index const wide = padded(n_ - r.first), together = std::clamp<index>(rebuild_entries_ / wide, 1, r.together);
   std::vector<index> ids;
   std::vector<double> weights;
   for (; r.next < n_ && index(ids.size()) < together; ++r.next) {

@@ -11,6 +11,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double smallest_curvature = 1e-12;  // tau of ALG5
 constexpr double beyond_reason = 1e100;       // a coefficient that large is on its way to infinity
+constexpr double most_rebuild_entries = 4e6;
 
 /// The total less the sum of the values, without the rounding of a running sum.
 class Missing {
@@ -36,7 +37,8 @@ PairSolver<T>::PairSolver(std::shared_ptr<RowSource<T>> source, PairProblem prob
       active_(n_),
       groups_(int(problem.sums.size())),
       options_(options),
-      cache_(source, cache_bytes),
+      rebuild_entries_(index(std::min(most_rebuild_entries, cache_bytes / (16.0 * sizeof(T))))),
+      cache_(source, cache_bytes - double(rebuild_entries_) * sizeof(T)),
       order_(source->order()),
       copies_(std::size_t(problem.copies)),
       previous_(std::max<std::size_t>(1, problem.sums.size())) {

@@ -113,6 +113,7 @@ class PairSolver {
   double largest_ = 0;        // |beta| that a step went to
   bool kinks_ = false;
   PairOptions options_;
+  index rebuild_entries_;  // kernel values that a rebuild holds at once: a share of the budget
   RowCache<T> cache_;
   std::vector<index> order_;
   std::vector<Copy> copies_;

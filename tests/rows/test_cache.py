@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -61,6 +64,36 @@ def test_the_values_counted_are_those_asked_of_the_kernel():
 
     found = smo.solve(problem(kernels.Callable(kernel), n=N), cache_size=100, shrinking=False).counters
     assert values[0] == pytest.approx(found["entries_computed"], abs=2 * N)  # and the diagonal
+
+
+PEAK = """
+import resource
+import numpy as np
+from maxmargin import kernels, losses
+from maxmargin.problems import DualProblem
+from maxmargin.rows.computed import ComputedRows
+from maxmargin.solvers import smo
+
+def solve(n, megabytes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 5)).astype(np.float32)
+    y = np.where(X[:, 0] + X[:, 1] ** 2 > 1, 1.0, -1.0)
+    problem = DualProblem(ComputedRows(kernels.Gaussian(0.2), X), losses.Hinge().dual(y, 10.0))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = smo.solve(problem, cache_size=megabytes, n_jobs=1)
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024, found.counters["rows_computed"]
+
+solve(100, 1)
+print(*solve(30_000, 60))
+"""
+
+
+def test_the_budget_holds_for_the_peak_of_the_process():
+    """Beside the rows: the packed data, 0.6 MB, and some dozens of arrays of 0.23 MB."""
+    done = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=True)
+    megabytes, rows = map(float, done.stdout.split())
+    assert rows * 4 * 30_000 / 2**20 > 60  # more rows than the budget holds
+    assert megabytes < 60 + 15
 
 
 @pytest.mark.slow
