@@ -199,19 +199,17 @@ bool PairSolver<T>::near_bounds(Member m) const {
   return v.room_up[i] <= near || v.room_down[i] <= near || (v.kink[i] > 0 && std::abs(v.beta[i]) <= near);
 }
 
-/// consider(variable, row) for the variables that the next pair may keep: both of the pair before, the newer one, or
-/// all of the group whose rows are stored.
+/// consider(variable, row) for the variables that the next pair may keep: both of the pair before or the newer one; or
+/// both and all of the group whose rows are stored in full.
 template <class T>
 template <class Consider>
 void PairSolver<T>::each_kept(const std::array<Member, 2>& previous, int group, Consider&& consider) {
-  if (options_.gain_rows == GainRows::all) {
+  if (options_.gain_rows == GainRows::all)
     for (index at = 0; at < active_; ++at)
       if (const T* values = cache_.peek(id(at), active_))
         for (index c = 0; c < index(copies_.size()); ++c)
           if (group_of({c, at}) == group) consider(Member{c, at}, values);
-    return;
-  }
-  if (options_.gain_rows == GainRows::two) consider(previous[0], row(previous[0]));
+  if (options_.gain_rows != GainRows::one) consider(previous[0], row(previous[0]));
   consider(previous[1], row(previous[1]));
 }
 
