@@ -80,3 +80,20 @@ def test_n_jobs_zero_is_refused():
 
 def test_negative_n_jobs_count_from_all_cores():
     assert_allclose(ComputedRows(GAUSSIAN, X, "float64").apply(np.ones(101), n_jobs=-1000), K.sum(axis=1), rtol=1e-12)
+
+
+def test_the_centre_of_float32_data_counts_examples_by_their_weight():
+    """Rows that weigh a thousand times as much stay near the centre, as they do when each stands there so often."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    X[20:] += 3000.0
+    weights = np.where(np.arange(40) < 20, 1e-3, 1.0)
+    exact = ComputedRows(kernels.Gaussian(0.5), X, "float64").block(np.arange(20, 40))[:, 20:]
+
+    def error(**options):
+        rows = ComputedRows(kernels.Gaussian(0.5), X, "float32", **options)
+        return np.abs(rows.part(np.arange(40)).block(np.arange(20, 40))[:, 20:] - exact).max()
+
+    assert error(weights=weights) < 1e-4
+    assert error() > 0.1
+    assert error(weights=1e300 * weights) < 1e-4

@@ -127,7 +127,7 @@ def _rounding(choice: KernelChoice, data: TrainingSet) -> float:
     if choice.kernel is None:
         rounding = share_of_diagonal(np.diagonal(data.X).astype(np.float64))
     else:
-        rounding = choice.kernel.rounding(data.examples)
+        rounding = choice.kernel.rounding(data.examples, data.weights)
     return float(np.sqrt(np.mean(rounding**2)))
 
 
@@ -155,7 +155,7 @@ def make_rows(choice: KernelChoice, data: TrainingSet, precision: str, budget: f
         if np.dtype(precision).itemsize * data.n_rows**2 > budget:
             return _subset(ComputedRows(choice.kernel, data.X, precision), data)
         return _subset(PrecomputedRows(_whole_matrix(choice.kernel, data), precision), data)
-    return ComputedRows(choice.kernel, data.examples, precision)
+    return ComputedRows(choice.kernel, data.examples, precision, data.weights)
 
 
 def _subset(rows: Rows, data: TrainingSet) -> Rows:

@@ -46,8 +46,11 @@ class Kernel(ABC):
     def diag(self, X: Any) -> Floats:
         """k(x, x) for every x of X."""
 
-    def source(self, X: Any, precision: str, threads: int) -> Any:
-        """Rows of the kernel matrix of X for the native code; here by calls of `block`."""
+    def source(self, X: Any, precision: str, threads: int, weights: Floats | None = None) -> Any:
+        """Rows of the kernel matrix of X for the native code; here by calls of `block`.
+
+        `weights` say how often each example counts where its data are centred, so that float32 keeps its digits.
+        """
         n = count(X)
 
         def rows(ids: NDArray[np.int64]) -> NDArray:
@@ -64,7 +67,7 @@ class Kernel(ABC):
         """About how many multiplications a value takes; a function from outside counts as dear."""
         return math.inf
 
-    def rounding(self, X: Any) -> Floats:
+    def rounding(self, X: Any, weights: Floats | None = None) -> Floats:
         r"""How far float32 puts the values of each example's row off, in units of its roundoff :math:`2^{-24}`.
 
         Values that are rounded once are off by themselves, at most :math:`\sqrt{k(x, x)\, k(z, z)}`.
@@ -133,11 +136,11 @@ class Scaled(Kernel):
     def cost(self, X: Any) -> float:
         return self.kernel.cost(X)
 
-    def rounding(self, X: Any) -> Floats:
-        return self.weight * self.kernel.rounding(X)
+    def rounding(self, X: Any, weights: Floats | None = None) -> Floats:
+        return self.weight * self.kernel.rounding(X, weights)
 
-    def source(self, X: Any, precision: str, threads: int) -> Any:
-        return combined([self.kernel.source(X, precision, threads)], [self.weight], False, precision)
+    def source(self, X: Any, precision: str, threads: int, weights: Floats | None = None) -> Any:
+        return combined([self.kernel.source(X, precision, threads, weights)], [self.weight], False, precision)
 
 
 @dataclass(frozen=True)
@@ -155,11 +158,11 @@ class Sum(Kernel):
     def cost(self, X: Any) -> float:
         return sum(part.cost(X) for part in self.parts)
 
-    def rounding(self, X: Any) -> Floats:
-        return np.sum([part.rounding(X) for part in self.parts], axis=0)
+    def rounding(self, X: Any, weights: Floats | None = None) -> Floats:
+        return np.sum([part.rounding(X, weights) for part in self.parts], axis=0)
 
-    def source(self, X: Any, precision: str, threads: int) -> Any:
-        parts = [part.source(X, precision, threads) for part in self.parts]
+    def source(self, X: Any, precision: str, threads: int, weights: Floats | None = None) -> Any:
+        parts = [part.source(X, precision, threads, weights) for part in self.parts]
         return combined(parts, [1.0] * len(parts), False, precision)
 
 
@@ -178,13 +181,15 @@ class Product(Kernel):
     def cost(self, X: Any) -> float:
         return sum(part.cost(X) for part in self.parts)
 
-    def rounding(self, X: Any) -> Floats:
+    def rounding(self, X: Any, weights: Floats | None = None) -> Floats:
         largest = [float(np.abs(part.diag(X)).max(initial=0.0)) for part in self.parts]
         others = [math.prod(largest[:m] + largest[m + 1 :]) for m in range(len(self.parts))]
-        return np.sum([part.rounding(X) * factor for part, factor in zip(self.parts, others, strict=True)], axis=0)
+        return np.sum(
+            [part.rounding(X, weights) * factor for part, factor in zip(self.parts, others, strict=True)], axis=0
+        )
 
-    def source(self, X: Any, precision: str, threads: int) -> Any:
-        parts = [part.source(X, precision, threads) for part in self.parts]
+    def source(self, X: Any, precision: str, threads: int, weights: Floats | None = None) -> Any:
+        parts = [part.source(X, precision, threads, weights) for part in self.parts]
         return combined(parts, [1.0] * len(parts), True, precision)
 
 

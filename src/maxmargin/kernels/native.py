@@ -17,6 +17,7 @@ from maxmargin.kernels.kernel import Floats, Kernel, share_of_diagonal
 PAIRINGS = ("dot", "absolute", "chi_squared", "minimum")
 SHAPES = ("identity", "polynomial", "gaussian", "tanh", "exponential", "matern32", "matern52")
 
+CONVERTED = 2**20  # values that are made float64 at a time
 MOSTLY_ZERO = 0.5  # centring would fill the zeros that make sparse rows cheap
 
 
@@ -35,9 +36,9 @@ class NativeKernel(Kernel):
     def check(self, X: Any) -> None:
         """Raise ValueError where the kernel is not defined."""
 
-    def source(self, X: Any, precision: str, threads: int) -> Any:
+    def source(self, X: Any, precision: str, threads: int, weights: Floats | None = None) -> Any:
         self.check(X)
-        return self._engine(native_data(X), self._centre(X, precision), precision, threads)
+        return self._engine(native_data(X), self._centre(X, precision, weights), precision, threads)
 
     def block(self, X: Any, Z: Any, precision: str = "float64") -> NDArray:
         """k(x, z) for every x of X and z of Z, shape (len(X), len(Z))."""
@@ -69,7 +70,7 @@ class NativeKernel(Kernel):
         self.check(X)
         return core.diagonal(self._spec(), self._norms(X, np.empty(0)))
 
-    def rounding(self, X: Any) -> Floats:
+    def rounding(self, X: Any, weights: Floats | None = None) -> Floats:
         r"""The sums that a value comes from are rounded too, and the function of them passes that on.
 
         A squared distance :math:`\|x\|^2 + \|z\|^2 - 2 \langle x, z \rangle` is off by some roundoffs of the
@@ -79,7 +80,7 @@ class NativeKernel(Kernel):
         """
         gamma, _, degree = self.parameters()
         if self._is_one_at_zero():
-            return 1.0 + 2.0 * gamma * self._norms(X, self._centre(X, "float32"))
+            return 1.0 + 2.0 * gamma * self._norms(X, self._centre(X, "float32", weights))
         if self.shape == "tanh":
             return 1.0 + gamma * share_of_diagonal(self._norms(X, np.empty(0)))
         return (degree + (self.shape == "polynomial")) * share_of_diagonal(self.diag(X))
@@ -99,13 +100,26 @@ class NativeKernel(Kernel):
     def _spec(self) -> Any:
         return core.KernelSpec(PAIRINGS.index(self.pairing), SHAPES.index(self.shape), *self.parameters())
 
-    def _centre(self, X: Any, precision: str) -> Floats:
-        """What is taken off every example, so that float32 distances keep their digits; in float64 nothing."""
+    def _centre(self, X: Any, precision: str, weights: Floats | None = None) -> Floats:
+        """What is taken off every example, so that float32 distances keep their digits; in float64 nothing.
+
+        It is the mean of the examples, each counted by its weight.
+        """
         if precision == "float64" or not self.moves_with_data or sp.issparse(X) or np.asarray(X).dtype.kind == "b":
             return np.empty(0)
         if np.count_nonzero(X) < MOSTLY_ZERO * X.size:
             return np.empty(0)
-        return np.asarray(X.mean(axis=0, dtype=np.float64))
+        if weights is None:
+            return np.asarray(X.mean(axis=0, dtype=np.float64))
+        share = weights / weights.max()
+        return sum_of_rows(X, share / share.sum())
+
+
+def sum_of_rows(X: NDArray, weights: Floats) -> Floats:
+    """The weighted sum of the rows, in blocks, without a float64 copy of the whole."""
+    step = max(1, CONVERTED // max(1, X.shape[1]))
+    parts = [slice(first, first + step) for first in range(0, len(X), step)]
+    return np.sum([weights[part] @ X[part].astype(np.float64) for part in parts], axis=0)
 
 
 def native_data(X: Any) -> Any:

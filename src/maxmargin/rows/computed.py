@@ -22,6 +22,8 @@ class ComputedRows(Rows):
         The examples.
     precision : {"float32", "float64"}
         Of the kernel values.
+    weights : (n,) array, optional
+        How often each example counts where data are centred, which only rounding sees.
 
     Examples
     --------
@@ -31,22 +33,23 @@ class ComputedRows(Rows):
     array([[2., 4.]])
     """
 
-    def __init__(self, kernel: Kernel, X: Any, precision: str = "float32") -> None:
-        self.kernel, self.X, self.precision = kernel, X, precision
+    def __init__(self, kernel: Kernel, X: Any, precision: str = "float32", weights: Floats | None = None) -> None:
+        self.kernel, self.X, self.precision, self.weights = kernel, X, precision, weights
         self.n = count(X)
         self.entry_cost = kernel.cost(X)
 
     def source(self, n_jobs: int | None = None) -> Any:
-        return self.kernel.source(self.X, self.precision, self._threads(n_jobs))
+        return self.kernel.source(self.X, self.precision, self._threads(n_jobs), self.weights)
 
     def with_precision(self, precision: str) -> Rows:
-        return self if precision == self.precision else ComputedRows(self.kernel, self.X, precision)
+        return self if precision == self.precision else ComputedRows(self.kernel, self.X, precision, self.weights)
 
     def part(self, ids: NDArray[np.integer]) -> Rows:
-        return ComputedRows(self.kernel, part_of(self.X, ids), self.precision)
+        weights = None if self.weights is None else self.weights[ids]
+        return ComputedRows(self.kernel, part_of(self.X, ids), self.precision, weights)
 
     def diag(self) -> Floats:
         return self.kernel.diag(self.X)
 
     def rounding(self) -> Floats:
-        return np.zeros(self.n) if self.precision == "float64" else self.kernel.rounding(self.X)
+        return np.zeros(self.n) if self.precision == "float64" else self.kernel.rounding(self.X, self.weights)
