@@ -130,7 +130,7 @@ class Watch:
         self.limits = limits
         self.began = time.perf_counter()
         self.states: list[State] = []
-        self._next_measure = 0.0
+        self._next_measure: dict[str, float] = {}
 
     @property
     def seconds(self) -> float:
@@ -160,13 +160,13 @@ class Watch:
             return Status.MAX_TIME
         return None
 
-    def sparingly(self, measure: Callable[[], float]) -> float:
-        """What `measure` says, or NaN where asking again would take more than 2 % of the time."""
+    def sparingly(self, name: str, measure: Callable[[], float]) -> float:
+        """What `measure` says, or NaN where asking again for what is so named would take more than 2 % of the time."""
         began = self.seconds
-        if began < self._next_measure:
+        if began < self._next_measure.get(name, 0.0):
             return math.nan
         value = measure()
-        self._next_measure = self.seconds + 50 * (self.seconds - began)
+        self._next_measure[name] = self.seconds + 50 * (self.seconds - began)
         return value
 
     def trace(self) -> dict[str, NDArray]:

@@ -221,11 +221,11 @@ def _run(
             return Status.UNBOUNDED
         if pause is Pause.STEPS:
             return Status.MAX_ITER
-        gap = watch.sparingly(lambda: _current_certificate(pairs, problem.terms).gap) if whole else math.nan
+        gap = watch.sparingly("gap", lambda: _current_certificate(pairs, problem.terms).gap) if whole else math.nan
         stop = watch.look(_state(watch, pairs, pairs.violation, gap))
         if stop is not None or watch.seconds > patience:
             return stop
-        if pairs.violation <= _noise(pairs, problem.terms, roots):
+        if pairs.violation <= watch.sparingly("noise", lambda: _noise(pairs, problem.terms, roots)):
             stop = _unshrink(pairs, watch)
             if stop is not None or pairs.violation <= _noise(pairs, problem.terms, roots):
                 return stop or Status.STALLED
@@ -344,9 +344,6 @@ def _noise(pairs: Any, terms: Terms, roots: Floats) -> float:
     Four units of roundoff of its parts, where the first is a sum of random signs, about
     :math:`\max_i \sqrt{K_{ii}}\, \|\sqrt{K_{jj}} \beta_j\|_2`.
     """
-    level = float(np.max(np.abs(terms.p), initial=1.0))
-    if pairs.violation > ROUNDING_MATTERS * level:  # not worth a look at every coefficient
-        return 0.0
     beta = pairs.beta()
     size = float(roots.max(initial=0.0) * np.linalg.norm(roots * fold(terms, beta)))
     return 4 * FLOAT64_ROUNDING * (size + float(np.max(np.abs(terms.p) + np.abs(terms.d * beta), initial=0.0)))
