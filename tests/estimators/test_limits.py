@@ -99,6 +99,25 @@ def test_problems_run_side_by_side():
     assert len(seen) == 2
 
 
+def test_prediction_is_threaded(monkeypatch):
+    """Two blocks are worked on at the same time, or the barrier breaks."""
+    X, y = classes(120)
+    model = SVC(n_jobs=1).fit(X, y)
+    expected, decide, seen = model.decision_function(X), SVC._decide, set()
+
+    def meet(self, K, coef):
+        seen.add(threading.get_ident())
+        barrier.wait(10)
+        return decide(self, K, coef)
+
+    monkeypatch.setattr(SVC, "_decide", meet)
+    for n_jobs in (1, 2):
+        barrier = threading.Barrier(n_jobs)
+        seen.clear()
+        np.testing.assert_allclose(model.set_params(n_jobs=n_jobs).decision_function(X), expected, atol=1e-12)
+        assert len(seen) == n_jobs
+
+
 def test_fits_and_predictions_may_run_in_threads():
     X, y = classes(120)
     expected = SVC().fit(X, y).decision_function(X)

@@ -75,6 +75,22 @@ def test_the_solver_is_given_every_option():
     assert seen["cache_size"] == pytest.approx(200)
 
 
+@pytest.mark.parametrize(
+    "ways",
+    [
+        [{"shrinking": "bounds"}, {"shrinking": "history"}, {"shrinking": False}],
+        [{"selection": "second-order"}, {"selection": "mvp"}, {"selection": "hmg"}],
+        [{"selection": "hmg", "selection_rows": rows} for rows in ("one", "two", "all")],
+    ],
+    ids=["shrinking", "selection", "selection_rows"],
+)
+def test_ways_to_solve_are_different_ways(ways, monkeypatch):
+    monkeypatch.setattr(smo, "SMALL", 0)
+    X, y = classes(300, centers=2)
+    found = [SVC(C=10.0, tol=1e-6, **way).fit(X, y).solution_ for way in ways]
+    assert len({(solution.n_iter, solution.counters["entries_computed"]) for solution in found}) == len(ways)
+
+
 def test_tol_gap_is_reached():
     X, y = classes(300, centers=2)
     assert SVC(C=100.0, tol=1.0, tol_gap=1e-5).fit(X, y).duality_gap_ <= 1e-5
