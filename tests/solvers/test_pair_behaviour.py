@@ -434,6 +434,14 @@ def test_few_dear_rows_want_hmg_and_all_others_second_order(share, features, sel
     assert steps["hmg", "one"] != steps["second-order", "two"]
 
 
+@pytest.mark.parametrize(("share", "cost"), [(0.049, 100), (0.051, 100), (0.049, 99), (0.051, 99)])
+def test_where_rows_begin_to_be_few_and_dear(share, cost):
+    rows = PrecomputedRows(np.eye(2))
+    rows.entry_cost = cost
+    expected = ("hmg", "one") if share < 0.05 and cost >= 100 else ("second-order", "two")
+    assert smo.choose_selection(rows, share) == expected
+
+
 @pytest.mark.parametrize(
     ("option", "message"),
     [
