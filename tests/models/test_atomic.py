@@ -1,6 +1,7 @@
 """Files appear whole or not at all."""
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -211,6 +212,48 @@ def test_a_full_disk_leaves_the_old_file_and_names_it(tmp_path: Path) -> None:
     assert done.stdout == f"{path} File too large\n"
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["file"]
+
+
+FULL_DISK = """
+import os
+import numpy as np
+from maxmargin import SVC, models
+from maxmargin.data import libsvm
+X = np.random.default_rng(0).normal(size=(400, 50))
+y = np.where(X[:, 0] > 0, 1.0, -1.0)
+model = SVC().fit(X, y)
+calls = {
+    "save": lambda path: models.save(model, path),
+    "export_libsvm": lambda path: models.export_libsvm(model, path),
+    "export_svmlight": lambda path: models.export_svmlight(model, path),
+    "write": lambda path: libsvm.write(path, X, y),
+}
+for name, call in calls.items():
+    with open(name, "w") as file:
+        file.write("old")
+    try:
+        call(name)
+    except OSError as error:
+        print(error)
+    print(open(name).read(), len(os.listdir(".")))
+    os.remove(name)
+"""
+TINY_DISK = 'mount -t tmpfs -o size=64k tmpfs "$0" && cd "$0" && exec "$@"'
+
+
+@pytest.mark.skipif(
+    shutil.which("unshare") is None
+    or subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0,
+    reason="needs the right to mount",
+)
+def test_a_disk_that_fills_up_leaves_the_old_file_and_names_it(tmp_path: Path) -> None:
+    command = ["unshare", "-m", "sh", "-c", TINY_DISK, str(tmp_path), sys.executable, "-c", FULL_DISK]
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    assert done.returncode == 0, done.stderr
+    expected = []
+    for name in ("save", "export_libsvm", "export_svmlight", "write"):
+        expected += [f"[Errno 28] No space left on device: '{name}'", "old 1"]
+    assert done.stdout.splitlines() == expected
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
