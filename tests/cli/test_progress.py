@@ -1,11 +1,18 @@
 """The line of progress on a terminal and elsewhere."""
 
 import io
+import os
+import pickle
+import sys
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 from maxmargin import SVC
 from maxmargin.report import Progress
@@ -74,6 +81,29 @@ def test_several_threads_write_whole_lines() -> None:
 def test_clones_of_an_estimator_share_the_line() -> None:
     progress = Progress(io.StringIO())
     assert clone(SVC(callback=progress)).callback is progress
+
+
+@pytest.mark.parametrize("explicit", [True, False])
+def test_a_pickle_writes_to_the_stderr_of_its_process(explicit: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open(os.devnull, "w") as here:  # a file, as stderr is: it has no pickle
+        monkeypatch.setattr(sys, "stderr", here)
+        sent = pickle.dumps(SVC(callback=Progress(here if explicit else None, interval=0, label="SVC")))
+    there = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", there)
+    pickle.loads(sent).callback(STATE)
+    assert there.getvalue() == f"SVC: {LINE}\n"
+
+
+def test_a_pickle_of_another_file_is_refused(tmp_path: Path) -> None:
+    with open(tmp_path / "log", "w") as file, pytest.raises(TypeError, match="cannot pickle"):
+        pickle.dumps(Progress(file))
+
+
+def test_a_search_in_processes_takes_progress() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    search = GridSearchCV(SVC(callback=Progress()), {"C": [0.1, 1.0]}, cv=2, n_jobs=2)
+    with parallel_config("loky"):
+        assert search.fit(X, X[:, 0] > 0).best_score_ > 0.5
 
 
 def test_no_rows_asked_for_is_no_division_by_zero() -> None:

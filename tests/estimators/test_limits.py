@@ -99,6 +99,25 @@ def test_problems_run_side_by_side():
     assert len(seen) == 2
 
 
+def test_prediction_is_threaded(monkeypatch):
+    """Two blocks are worked on at the same time, or the barrier breaks."""
+    X, y = classes(120)
+    model = SVC(n_jobs=1).fit(X, y)
+    expected, decide, seen = model.decision_function(X), SVC._decide, set()
+
+    def meet(self, K, coef):
+        seen.add(threading.get_ident())
+        barrier.wait(10)
+        return decide(self, K, coef)
+
+    monkeypatch.setattr(SVC, "_decide", meet)
+    for n_jobs in (1, 2):
+        barrier = threading.Barrier(n_jobs)
+        seen.clear()
+        np.testing.assert_allclose(model.set_params(n_jobs=n_jobs).decision_function(X), expected, atol=1e-12)
+        assert len(seen) == n_jobs
+
+
 def test_fits_and_predictions_may_run_in_threads():
     X, y = classes(120)
     expected = SVC().fit(X, y).decision_function(X)
@@ -106,6 +125,54 @@ def test_fits_and_predictions_may_run_in_threads():
         found = list(pool.map(lambda _: SVC().fit(X, y).decision_function(X), range(8)))
     for decisions in found:
         np.testing.assert_allclose(decisions, expected, atol=1e-7)
+
+
+def test_one_model_predicts_in_several_threads():
+    X, y = classes(400)
+    model = SVC(n_jobs=2).fit(X, y)
+    expected = model.decision_function(X)
+    barrier = threading.Barrier(4)
+
+    def predict(part):
+        barrier.wait(10)
+        return [model.decision_function(X[part::4]) for _ in range(20)]
+
+    with ThreadPoolExecutor(4) as pool:
+        for part, found in enumerate(pool.map(predict, range(4))):
+            np.testing.assert_allclose(found, [expected[part::4]] * 20, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_callback_may_fit(n_jobs):
+    X, y = classes(120)
+    expected, inner = SVC().fit(X, y).decision_function(X), []
+
+    def callback(state):
+        inner.append(SVC(n_jobs=n_jobs).fit(X, y).decision_function(X))
+
+    outer = SVC(callback=callback, n_jobs=n_jobs).fit(X, y)
+    assert len(inner) >= 3
+    for found in (outer.decision_function(X), *inner):
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_kernel_function_may_fit(n_jobs):
+    X, y = classes(120)
+    inner = []
+
+    def kernel(A, B):
+        inner.append(SVC(n_jobs=n_jobs).fit(X, y).decision_function(X))
+        return A @ B.T
+
+    outer = SVC(kernel=kernel, n_jobs=n_jobs).fit(X, y)
+    expected = SVC().fit(X, y).decision_function(X)
+    np.testing.assert_allclose(
+        outer.decision_function(X), SVC(kernel="linear").fit(X, y).decision_function(X), atol=1e-5
+    )
+    assert len(inner) >= 2
+    for found in inner:
+        np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 @each_estimator

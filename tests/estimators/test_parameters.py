@@ -1,6 +1,7 @@
 """Parameters: scikit-learn's signatures, what each new one does, and the errors."""
 
 import inspect
+import re
 import warnings
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import InvalidParameterError
 
+import zoo
 from estimators.cases import ESTIMATORS, classes, data_for, targets, values
 from maxmargin import estimators
 from maxmargin.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
@@ -75,6 +77,22 @@ def test_the_solver_is_given_every_option():
     assert seen["cache_size"] == pytest.approx(200)
 
 
+@pytest.mark.parametrize(
+    "ways",
+    [
+        [{"shrinking": "bounds"}, {"shrinking": "history"}, {"shrinking": False}],
+        [{"selection": "second-order"}, {"selection": "mvp"}, {"selection": "hmg"}],
+        [{"selection": "hmg", "selection_rows": rows} for rows in ("one", "two", "all")],
+    ],
+    ids=["shrinking", "selection", "selection_rows"],
+)
+def test_ways_to_solve_are_different_ways(ways, monkeypatch):
+    monkeypatch.setattr(smo, "SMALL", 0)
+    X, y = classes(300, centers=2)
+    found = [SVC(C=10.0, tol=1e-6, **way).fit(X, y).solution_ for way in ways]
+    assert len({(solution.n_iter, solution.counters["entries_computed"]) for solution in found}) == len(ways)
+
+
 def test_tol_gap_is_reached():
     X, y = classes(300, centers=2)
     assert SVC(C=100.0, tol=1.0, tol_gap=1e-5).fit(X, y).duality_gap_ <= 1e-5
@@ -132,7 +150,9 @@ def test_more_kernels(name):
 def test_kernels_of_histograms(name):
     X, y = classes(centers=2)
     model = SVC(kernel=name).fit(np.abs(X), y)
-    assert model.score(np.abs(X), y) > 0.6
+    K = zoo.KERNELS[name](np.abs(X), np.abs(X), **({} if name == "intersection" else {"gamma": model.kernel_.gamma}))
+    same = SVC(kernel="precomputed").fit(K, y)
+    np.testing.assert_allclose(model.decision_function(np.abs(X)), same.decision_function(K), atol=1e-6)
     with pytest.raises(ValueError, match="histograms"):
         SVC(kernel=name).fit(X, y)
 
@@ -155,8 +175,17 @@ def test_verbose_shows_progress_without_another_result(estimator, capsys):
 def test_verbose_writes_a_line(monkeypatch, capsys):
     monkeypatch.setattr("maxmargin.report.progress.PLAIN_INTERVAL", 0.0)
     X, y = targets()
-    SVR(verbose=1).fit(X, y)
-    assert "SVR: " in capsys.readouterr().err
+    model = SVR(verbose=1).fit(X, y)
+    last = capsys.readouterr().err.splitlines()[-1]
+    number = r"[\d,.]+(e[-+]\d+)?"
+    names = [
+        f"SVR: {model.n_iter_:,} iterations",
+        f"violation {number}",
+        f"gap {number}",
+        f"active {len(y)}",
+        f"rows {number}",
+    ]
+    assert re.fullmatch(", ".join([*names, f"cache hits {number}%", f"{number} s"]), last)
 
 
 @pytest.mark.parametrize("estimator", [NuSVC(fit_intercept=False), NuSVR(fit_intercept=False)])

@@ -1,7 +1,9 @@
 """Files appear whole or not at all."""
 
 import os
+import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -48,6 +50,27 @@ def test_a_file_is_replaced_and_keeps_its_permissions(tmp_path: Path) -> None:
     assert path.read_bytes() == b"new"
     assert path.stat().st_mode & 0o777 == 0o640
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_the_bytes_are_on_the_disk_before_the_name_and_the_name_before_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done, fsync, replace = [], os.fsync, os.replace
+
+    def synced(descriptor: int) -> None:
+        found = os.fstat(descriptor)
+        done.append("folder" if stat.S_ISDIR(found.st_mode) else f"{found.st_size} bytes")
+        fsync(descriptor)
+
+    def replaced(source: object, target: object) -> None:
+        done.append("name")
+        replace(source, target)  # type: ignore[type-var]
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    with replacing(tmp_path / "file") as file:
+        file.write(b"new")
+    assert done == ["3 bytes", "name", "folder"]
 
 
 def test_a_new_file_gets_the_permissions_of_the_umask(tmp_path: Path) -> None:
@@ -189,6 +212,48 @@ def test_a_full_disk_leaves_the_old_file_and_names_it(tmp_path: Path) -> None:
     assert done.stdout == f"{path} File too large\n"
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["file"]
+
+
+FULL_DISK = """
+import os
+import numpy as np
+from maxmargin import SVC, models
+from maxmargin.data import libsvm
+X = np.random.default_rng(0).normal(size=(400, 50))
+y = np.where(X[:, 0] > 0, 1.0, -1.0)
+model = SVC().fit(X, y)
+calls = {
+    "save": lambda path: models.save(model, path),
+    "export_libsvm": lambda path: models.export_libsvm(model, path),
+    "export_svmlight": lambda path: models.export_svmlight(model, path),
+    "write": lambda path: libsvm.write(path, X, y),
+}
+for name, call in calls.items():
+    with open(name, "w") as file:
+        file.write("old")
+    try:
+        call(name)
+    except OSError as error:
+        print(error)
+    print(open(name).read(), len(os.listdir(".")))
+    os.remove(name)
+"""
+TINY_DISK = 'mount -t tmpfs -o size=64k tmpfs "$0" && cd "$0" && exec "$@"'
+
+
+@pytest.mark.skipif(
+    shutil.which("unshare") is None
+    or subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0,
+    reason="needs the right to mount",
+)
+def test_a_disk_that_fills_up_leaves_the_old_file_and_names_it(tmp_path: Path) -> None:
+    command = ["unshare", "-m", "sh", "-c", TINY_DISK, str(tmp_path), sys.executable, "-c", FULL_DISK]
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    assert done.returncode == 0, done.stderr
+    expected = []
+    for name in ("save", "export_libsvm", "export_svmlight", "write"):
+        expected += [f"[Errno 28] No space left on device: '{name}'", "old 1"]
+    assert done.stdout.splitlines() == expected
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

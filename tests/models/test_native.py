@@ -1,10 +1,13 @@
 """What is saved is what is loaded, and nothing in a file can run."""
 
 import json
+import mmap
 import os
 import pickle
+import platform
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
+import maxmargin
 from maxmargin import estimators, kernels, models
 from maxmargin.models import container
 from maxmargin.solvers import smo
@@ -153,10 +157,41 @@ def test_the_header_says_what_the_file_is(tmp_path: Path) -> None:
     models.save(model, tmp_path / "model")
     header = models.describe(tmp_path / "model")
     assert header["model"]["estimator"] == "SVC"
-    assert header["provenance"]["data_shape"] == [60, 4]
-    assert header["provenance"]["numpy"] == np.__version__
     assert header["certificate"]["gap"] == model.duality_gap_.tolist()
     assert header["certificate"]["status"] == ["converged"] * 3
+
+
+def test_provenance_says_which_program_wrote_the_file_and_when(tmp_path: Path) -> None:
+    model = estimators.SVC().fit(X, CODES)
+    before = datetime.now(UTC).replace(microsecond=0)
+    models.save(model, tmp_path / "model")
+    provenance = models.describe(tmp_path / "model")["provenance"]
+    assert before <= datetime.fromisoformat(provenance.pop("written")) <= datetime.now(UTC)
+    assert provenance == {
+        "maxmargin": maxmargin.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "data_shape": [60, 4],
+    }
+
+
+def is_mapped(array: Any) -> bool:
+    """Whether the memory of the array is that of a mapped file."""
+    while not isinstance(array, mmap.mmap):
+        array = array.obj if isinstance(array, memoryview) else getattr(array, "base", None)
+        if array is None:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("mmap_mode", [None, "r", "c"])
+def test_a_model_is_mapped_where_that_is_asked_for(mmap_mode: Any, kind: type, tmp_path: Path) -> None:
+    models.save(estimators.SVC().fit(kind(X), CODES), tmp_path / "model")
+    model = models.load(tmp_path / "model", mmap_mode=mmap_mode)
+    vectors = model.support_vectors_
+    parts = [vectors.data, vectors.indices, vectors.indptr] if sp.issparse(vectors) else [vectors]
+    assert [is_mapped(part) for part in [*parts, model.support_]] == [mmap_mode is not None] * (len(parts) + 1)
 
 
 def dot(A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -60,8 +61,7 @@ def test_max_time(n, shrinking):
     problem = endless(n)
     tight = Limits(tol=-1.0, max_time=0.2)  # a tolerance below any violation
     solution = smo.solve(problem, tight, shrinking=shrinking)
-    assert solution.status in (Status.MAX_TIME, Status.STALLED)  # few examples are soon as good as rounding allows
-    assert n < 20 or solution.status is Status.MAX_TIME
+    assert solution.status is (Status.MAX_TIME if n > 20 else Status.STALLED)  # few are soon as good as rounding allows
     assert solution.seconds < 0.6
     check_point(problem, solution)
 
@@ -264,10 +264,20 @@ CALLS = {
     "two classes": "SVC(C=1e6, gamma=0.05, tol=1e-12, cache_size=64).fit(X, y)",
     "four classes, two threads": "SVC(C=1e6, gamma=0.05, tol=1e-12, cache_size=64, n_jobs=2).fit(X, four)",
     "a kernel in Python": "SVC(kernel=lambda A, B: A @ B.T, C=1e6, tol=1e-12, cache_size=0.1).fit(X, y)",
+    "the exact finish": "finish(small, np.zeros(1000), itertools.repeat(None))",
     "prediction": "model.predict(many)",
+    "text": "libsvm.read(Endless())",
 }
 INTERRUPTED = """
+import itertools
 from maxmargin import SVC
+from maxmargin.data import libsvm
+from maxmargin.solvers.finish import finish
+class Endless:
+    text = b"+1 " + b" ".join(b"%d:0.5" % i for i in range(1, 100)) + b"\\n"
+    def read(self, size):
+        return self.text * (size // len(self.text))
+small = DualProblem(ComputedRows(kernels.Gaussian(0.05), X[:1000]), losses.Hinge().dual(y[:1000], 1e6))
 four = rng.integers(4, size=4000)
 model, many = SVC(gamma=0.05).fit(X, y), np.tile(X, (200, 1))
 for turn in range(4):
@@ -301,7 +311,7 @@ def test_ctrl_c_stops_a_call_at_once_and_leaves_nothing_behind(call):
             waits.append(float(process.stdout.readline()) - sent)
         memory, threads = process.communicate(timeout=20)[0].split()
     assert process.returncode == 0
-    assert min(waits) < 0.1  # the others may have waited for a processor
+    assert statistics.median(waits) < 0.1  # one may have waited for a processor
     assert max(waits) < 1.0
     assert int(memory) < 48e6  # a leak of the rows of three fits would be 192 MB
     assert int(threads) == 0

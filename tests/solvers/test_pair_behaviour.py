@@ -133,12 +133,51 @@ def test_contradicting_neighbours_without_an_intercept_take_few_steps(rule, dist
     assert solution.status is Status.CONVERGED
 
 
-def test_the_rows_of_maximum_gain_matter_without_an_intercept_too(pairs_alone):
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_rows_of_maximum_gain_matter(fit_intercept, pairs_alone):
     data = zoo.classification(seed=3, n=300, C=10.0)
-    terms = losses.Hinge().dual(data.y, data.C, fit_intercept=False)
+    terms = losses.Hinge().dual(data.y, data.C, fit_intercept=fit_intercept)
     found = [fit(data.X, terms, Limits(tol=1e-6), selection="hmg", rows=rows) for rows in ("one", "two", "all")]
     assert all(solution.status is Status.CONVERGED for solution in found)
     assert len({solution.n_iter for solution in found}) == 3
+
+
+def test_eta_is_what_the_hybrid_falls_back_by(pairs_alone, monkeypatch):
+    """Where every variable is near its bounds, the hybrid is the most violating pair."""
+    data = zoo.classification(seed=3, n=300, C=10.0)
+    terms = losses.Hinge().dual(data.y, data.C)
+
+    def steps(selection):
+        return fit(data.X, terms, Limits(tol=1e-6), selection=selection, shrinking=False).n_iter
+
+    default, mvp = steps("hmg"), steps("mvp")
+    assert default != mvp
+    for eta, expected in ((1e-8, default), (1.0, mvp)):
+        monkeypatch.setattr(smo, "ETA", eta)
+        assert steps("hmg") == expected
+
+
+def test_shrinking_by_history_waits_for_a_hundred_steps(pairs_alone):
+    data = zoo.classification(seed=3, n=300, C=10.0)
+    terms = losses.Hinge().dual(data.y, data.C)
+
+    def entries(shrinking, max_iter):
+        limits = Limits(tol=1e-6, max_iter=max_iter)
+        return fit(data.X, terms, limits, shrinking=shrinking).counters["entries_computed"]
+
+    assert entries("history", 99) == entries(False, 99)
+    assert entries("history", 400) != entries(False, 400)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_rules_of_shrinking_differ(fit_intercept, pairs_alone, monkeypatch):
+    """Looked at equally often, they remove different variables."""
+    monkeypatch.setattr(smo, "_shrink_interval", lambda shrinking, n: 25 if shrinking else 0)
+    data = zoo.classification(seed=3, n=300, C=10.0)
+    terms = losses.Hinge().dual(data.y, data.C, fit_intercept=fit_intercept)
+    found = [fit(data.X, terms, Limits(tol=1e-6), shrinking=rule) for rule in ("bounds", "history", False)]
+    assert all(solution.status is Status.CONVERGED for solution in found)
+    assert len({solution.counters["entries_computed"] for solution in found}) == 3
 
 
 def test_a_sum_without_variables():
@@ -393,6 +432,14 @@ def test_few_dear_rows_want_hmg_and_all_others_second_order(share, features, sel
     }
     assert steps["auto", "two"] == steps[selection, gain_rows]
     assert steps["hmg", "one"] != steps["second-order", "two"]
+
+
+@pytest.mark.parametrize(("share", "cost"), [(0.049, 100), (0.051, 100), (0.049, 99), (0.051, 99)])
+def test_where_rows_begin_to_be_few_and_dear(share, cost):
+    rows = PrecomputedRows(np.eye(2))
+    rows.entry_cost = cost
+    expected = ("hmg", "one") if share < 0.05 and cost >= 100 else ("second-order", "two")
+    assert smo.choose_selection(rows, share) == expected
 
 
 @pytest.mark.parametrize(

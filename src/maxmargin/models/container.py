@@ -160,10 +160,11 @@ def _read_array(file: BinaryIO, layout: _Layout, start: int, name: str) -> np.nd
 
 
 def _view(whole: np.ndarray, layout: _Layout, start: int) -> np.ndarray:
-    """One array as a view of the mapped file."""
-    if layout.count * layout.dtype.itemsize == 0:
+    """One array as a view of its part of the mapped file: SciPy copies small views of large arrays."""
+    first, size = start + layout.offset, layout.count * layout.dtype.itemsize
+    if size == 0:
         return np.empty(layout.shape, layout.dtype)
-    return np.frombuffer(whole, layout.dtype, layout.count, start + layout.offset).reshape(layout.shape)
+    return np.frombuffer(whole.data[first : first + size], layout.dtype).reshape(layout.shape)
 
 
 def _little_endian(array: np.ndarray) -> np.ndarray:

@@ -37,6 +37,7 @@ class Progress:
     """
 
     def __init__(self, stream: TextIO | None = None, interval: float | None = None, label: str = "") -> None:
+        self._asked = stream, interval, label
         self.stream = sys.stderr if stream is None else stream
         self.on_terminal = self.stream.isatty()
         default = TERMINAL_INTERVAL if self.on_terminal else PLAIN_INTERVAL
@@ -65,6 +66,11 @@ class Progress:
     def __deepcopy__(self, memo: dict[int, Any]) -> Progress:
         """Itself: scikit-learn's `clone` copies parameters, and all copies of an estimator share one line."""
         return self
+
+    def __reduce__(self) -> tuple[type[Progress], tuple[TextIO | None, float | None, str]]:
+        """Made anew, as it was asked for: `sys.stderr` of the process that reads the pickle is another."""
+        stream, interval, label = self._asked
+        return Progress, (None if stream is sys.stderr else stream, interval, label)
 
     def __enter__(self) -> Progress:
         return self
