@@ -57,14 +57,14 @@ def test_default_precision_comes_within_its_tolerance(name):
 @pytest.mark.slow
 @pytest.mark.skipif("MAXMARGIN_DATA" not in os.environ, reason="MAXMARGIN_DATA names no folder of data sets")
 @pytest.mark.parametrize(
-    ("name", "objective", "within", "intercept", "support", "as_good_as_zero"),
+    ("name", "objective", "within", "intercept", "support", "free_choice"),
     [
         ("spam", 27019.13943, 5e-6, -1.7969939, (838, 537), 1),
         ("adult-a1a", 567.78675664, 1e-8, -0.4285148, (691, 585), 0),  # 567.786756632908 in extended precision
     ],
 )
-def test_known_optimum_of_the_texts(name, objective, within, intercept, support, as_good_as_zero, monkeypatch):
-    """To the digits given."""
+def test_known_optimum_of_the_texts(name, objective, within, intercept, support, free_choice, monkeypatch):
+    """To the digits given; the coefficients of examples that stand twice may be divided between them in any way."""
     monkeypatch.syspath_prepend(os.environ["MAXMARGIN_DATA"])
     load = importlib.import_module("load")
     given = load.problem(name)
@@ -73,9 +73,9 @@ def test_known_optimum_of_the_texts(name, objective, within, intercept, support,
         X = zoo.standardised(np.round(load.load("spambase")[0].astype(np.float64), 3))
     terms = Hinge().dual(given.y, given.C)
     problem = DualProblem(ComputedRows(kernels.Gaussian(given.gamma), X, "float64"), terms)
-    solution = smo.solve(problem, Limits(tol=1e-8, tol_gap=1e-12))
+    solution = smo.solve(problem, Limits(tol=1e-8, tol_gap=1e-11))
     assert solution.status is Status.CONVERGED
     assert solution.certificate.dual == pytest.approx(objective, abs=within)
     assert solution.certificate.intercepts[0] == pytest.approx(intercept, abs=5e-8)
-    assert bounded(terms, solution.beta) == support[1]
-    assert abs(np.count_nonzero(solution.beta) - support[0]) <= as_good_as_zero
+    assert np.count_nonzero(solution.beta) == pytest.approx(support[0], abs=free_choice)
+    assert bounded(terms, solution.beta) == pytest.approx(support[1], abs=free_choice)
