@@ -1,26 +1,16 @@
 // The kernel engine against plain loops: storage, odd sizes, single rows and blocks, reordering, threads, gathering.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "check.hpp"
 #include "row_source.hpp"
 
 namespace mm {
 namespace {
-
-int failures = 0;
-
-#define EXPECT(condition, shown)                                                                    \
-  do {                                                                                              \
-    if (!(condition)) {                                                                             \
-      std::fprintf(stderr, "line %d: %s [%s]\n", __LINE__, #condition, std::string(shown).c_str()); \
-      ++failures;                                                                                   \
-    }                                                                                               \
-  } while (false)
 
 /// Examples, dense and as CSR; about half of the values are zero, none is negative.
 struct Examples {
@@ -219,8 +209,7 @@ int run() {
   threads<double>();
   gathering<float>();
   gathering<double>();
-  if (failures > 0) std::fprintf(stderr, "%d checks failed\n", failures);
-  return failures > 0;
+  return mm::check::status();
 }
 
 }  // namespace

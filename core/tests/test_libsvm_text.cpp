@@ -10,22 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "check.hpp"
 #include "decimal.hpp"
 #include "libsvm_text.hpp"
 
 using namespace mm::text;
 
 namespace {
-
-int failures = 0;
-
-#define EXPECT(condition, shown)                                                                    \
-  do {                                                                                              \
-    if (!(condition)) {                                                                             \
-      std::fprintf(stderr, "line %d: %s [%s]\n", __LINE__, #condition, std::string(shown).c_str()); \
-      ++failures;                                                                                   \
-    }                                                                                               \
-  } while (false)
 
 template <class Value>
 bool same_bits(Value a, Value b) {
@@ -269,6 +260,5 @@ int main() {
   faults();
   round_trip<double>();
   round_trip<float>();
-  if (failures > 0) std::fprintf(stderr, "%d checks failed\n", failures);
-  return failures > 0;
+  return mm::check::status();
 }

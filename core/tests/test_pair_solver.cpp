@@ -1,7 +1,6 @@
 // The pair solver: every selection and shrinking rule reaches the same optimum, whatever the size, the cache, the
 // sums and the threads; its gradient is that of its beta.
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <random>
@@ -9,20 +8,11 @@
 #include <thread>
 #include <vector>
 
+#include "check.hpp"
 #include "pair_solver.hpp"
 
 namespace mm {
 namespace {
-
-int failures = 0;
-
-#define EXPECT(condition, shown)                                                                    \
-  do {                                                                                              \
-    if (!(condition)) {                                                                             \
-      std::fprintf(stderr, "line %d: %s [%s]\n", __LINE__, #condition, std::string(shown).c_str()); \
-      ++failures;                                                                                   \
-    }                                                                                               \
-  } while (false)
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -221,8 +211,7 @@ int run() {
   }
   side_by_side();
   many_features();
-  if (failures > 0) std::fprintf(stderr, "%d checks failed\n", failures);
-  return failures > 0;
+  return mm::check::status();
 }
 
 }  // namespace

@@ -1,21 +1,12 @@
 // The row cache against a source that writes down what it is asked for.
-#include <cstdio>
 #include <utility>
 #include <vector>
 
+#include "check.hpp"
 #include "row_cache.hpp"
 
 namespace mm {
 namespace {
-
-int failures = 0;
-
-void expect(bool holds, const char* what, int line) {
-  if (holds) return;
-  ++failures;
-  std::fprintf(stderr, "line %d: %s\n", line, what);
-}
-#define EXPECT(condition) expect((condition), #condition, __LINE__)
 
 /// k(x_i, x_j) = 1000 i + j, and a list of the rows and columns computed.
 struct Written final : RowSource<double> {
@@ -85,8 +76,7 @@ void columns_of_active_variables() {
 int run() {
   oldest_goes_first();
   columns_of_active_variables();
-  if (failures > 0) std::fprintf(stderr, "%d checks failed\n", failures);
-  return failures > 0;
+  return mm::check::status();
 }
 
 }  // namespace

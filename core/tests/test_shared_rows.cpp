@@ -1,25 +1,16 @@
 // Rows that several solvers read at the same time: the values of the source, whoever asks, within the budget.
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <random>
 #include <thread>
 #include <vector>
 
+#include "check.hpp"
 #include "pair_solver.hpp"
 #include "shared_rows.hpp"
 
 namespace mm {
 namespace {
-
-int failures = 0;
-
-void expect(bool holds, const char* what, int line) {
-  if (holds) return;
-  ++failures;
-  std::fprintf(stderr, "line %d: %s\n", line, what);
-}
-#define EXPECT(condition) expect((condition), #condition, __LINE__)
 
 constexpr index n = 210, d = 5;
 
@@ -126,8 +117,7 @@ int run() {
     values(budget);
     solvers_side_by_side(budget);
   }
-  if (failures > 0) std::fprintf(stderr, "%d checks failed\n", failures);
-  return failures > 0;
+  return mm::check::status();
 }
 
 }  // namespace
