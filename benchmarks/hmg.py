@@ -90,14 +90,14 @@ def compare(title: str, variants: dict[str, tuple[dict, Printed]], base: str, da
     print(f"{title}, {data.name}")
     print(f"  {'':<14}{'iterations':>10}{'rows':>8}{'seconds':>9}{'time':>8}{'objective':>13}", end="")
     print(f"   printed:{'iterations':>11}{'time':>8}{'objective':>13}", flush=True)
-    results = {label: data.run(**options) for label, (options, _) in variants.items()}
-    printed_base = variants[base][1][1]
-    for label, (_, (iterations, seconds, objective)) in variants.items():
-        ours = results[label]
-        ratio = ours["seconds"] / results[base]["seconds"]
+    printed_base, base_seconds = variants[base][1][1], 0.0
+    for label in sorted(variants, key=lambda label: label != base):  # the base first: a line as soon as it is known
+        options, (iterations, seconds, objective) = variants[label]
+        ours = data.run(**options)
+        base_seconds = base_seconds or ours["seconds"]
         print(
-            f"  {label:<14}{ours['iterations']:>10.0f}{ours['rows']:>8.0f}{ours['seconds']:>9.2f}{ratio:>6.2f} x"
-            f"{ours['objective']:>13.3f}{'':<11}{iterations or '':>11}"
+            f"  {label:<14}{ours['iterations']:>10.0f}{ours['rows']:>8.0f}{ours['seconds']:>9.2f}"
+            f"{ours['seconds'] / base_seconds:>6.2f} x{ours['objective']:>13.3f}{'':<11}{iterations or '':>11}"
             f"{f'{seconds / printed_base:.2f} x' if seconds and printed_base else '':>8}{objective or '':>13}",
             flush=True,
         )

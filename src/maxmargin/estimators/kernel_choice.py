@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from maxmargin.estimators.training import Floats, TrainingSet, is_function
 from maxmargin.kernels import Callable, Kernel, by_name
 from maxmargin.kernels.kernel import share_of_diagonal
-from maxmargin.kernels.native import native_data
+from maxmargin.kernels.native import native_data, runs_of_rows
 from maxmargin.problems import Terms
 from maxmargin.rows import Rows
 from maxmargin.rows.computed import ComputedRows
@@ -23,7 +23,6 @@ NOT_FINITE = (
     " preprocessed."
 )
 
-BLOCK_ENTRIES = 2**20  # converted at a time
 SINGLE_ROUNDING = 6e-8  # unit roundoff of float32
 SMALLEST_SINGLE, LARGEST_SINGLE = 1e-15, 1e15
 SMALL = 2000  # rows from which float32 pays
@@ -84,8 +83,7 @@ def _variance(X: Any, weights: Floats) -> float:
     share = weights / (weights.sum() * X.shape[1])
     if sp.issparse(X):
         return float((share @ _squares(X)).sum()) - float((share @ X).sum()) ** 2
-    step = max(1, BLOCK_ENTRIES // max(1, X.shape[1]))
-    parts = [slice(first, first + step) for first in range(0, len(X), step)]
+    parts = runs_of_rows(X)
     mean = sum(float(share[part] @ X[part].sum(axis=1, dtype=np.float64)) for part in parts)
     return sum(float(share[part] @ ((X[part].astype(np.float64) - mean) ** 2).sum(axis=1)) for part in parts)
 

@@ -117,9 +117,13 @@ class NativeKernel(Kernel):
 
 def sum_of_rows(X: NDArray, weights: Floats) -> Floats:
     """The weighted sum of the rows, in blocks, without a float64 copy of the whole."""
+    return np.sum([weights[part] @ X[part].astype(np.float64) for part in runs_of_rows(X)], axis=0)
+
+
+def runs_of_rows(X: NDArray) -> list[slice]:
+    """The rows in runs that are made float64 one at a time."""
     step = max(1, CONVERTED // max(1, X.shape[1]))
-    parts = [slice(first, first + step) for first in range(0, len(X), step)]
-    return np.sum([weights[part] @ X[part].astype(np.float64) for part in parts], axis=0)
+    return [slice(first, first + step) for first in range(0, len(X), step)]
 
 
 def native_data(X: Any) -> Any:

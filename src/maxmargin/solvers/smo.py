@@ -154,7 +154,8 @@ def solve(
     _unshrink(pairs, watch)
     beta = pairs.beta()
     f = _decision_values(problem.terms, beta, pairs.gradient())
-    _check_values(f, problem.rows.precision)
+    # What Cauchy and Schwarz do not promise of an indefinite kernel; NaN would pass for an optimum.
+    _check_finite(f, f"Example {{i}} has a kernel value that is infinite or NaN in {problem.rows.precision}")
     if status is Status.CONVERGED and problem.terms.n <= SMALL:
         rounds = _Rounds(pairs, watch, ROUNDS)
         beta, f = finish(problem, beta if exact is None else exact, rounds)
@@ -313,23 +314,17 @@ def _native_solver(problem: DualProblem, source: Any, beta: Floats, options: Opt
 
 def _roots_of_diagonal(diagonal: Floats, precision: str) -> Floats:
     """The norms of the examples; by Cauchy and Schwarz every entry of K is finite where the diagonal is."""
-    if not np.isfinite(diagonal).all():
-        i = int(np.argmin(np.isfinite(diagonal)))
-        raise ValueError(
-            f"The kernel value of example {i} with itself is {diagonal[i]} in {precision}, but kernel values must"
-            " be finite: scale the data, or use float64."
-        )
+    _check_finite(diagonal, f"The kernel value of example {{i}} with itself is {{value}} in {precision}")
     return np.sqrt(np.abs(diagonal))
 
 
-def _check_values(f: Floats, precision: str) -> None:
-    """What Cauchy and Schwarz do not promise of an indefinite kernel; NaN would pass for an optimum."""
-    if not np.isfinite(f).all():
-        i = int(np.argmin(np.isfinite(f)))
-        raise ValueError(
-            f"Example {i} has a kernel value that is infinite or NaN in {precision}, but kernel values must be finite:"
-            " scale the data, or use float64."
-        )
+def _check_finite(values: Floats, fault: str) -> None:
+    """Raise ValueError, with the fault at the first example i that has one, unless all values are finite."""
+    finite = np.isfinite(values)
+    if not finite.all():
+        i = int(np.argmin(finite))
+        where = fault.format(i=i, value=values[i])
+        raise ValueError(f"{where}, but kernel values must be finite: scale the data, or use float64.")
 
 
 def _shrink_interval(shrinking: Shrinking, n: int) -> int:
