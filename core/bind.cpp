@@ -9,7 +9,9 @@
 #include <string>
 
 #include "pair_solver.hpp"
+#include "row_store.hpp"
 #include "shared_rows.hpp"
+#include "working_matrix.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -114,13 +116,14 @@ void bind_sources(nb::module_& m, const std::string& suffix) {
   nb::class_<mm::Engine<T>, Source>(m, ("Engine" + suffix).c_str())
       .def(
           "__init__",
-          [](mm::Engine<T>* self, const Data& x, const mm::KernelSpec& kernel, Vector<double> centre, int threads) {
+          [](mm::Engine<T>* self, const Data& x, const mm::KernelSpec& kernel, Vector<double> centre,
+             std::shared_ptr<mm::Codes> codes, int threads) {
             auto middle = copied(centre);
             nb::gil_scoped_release free;
-            new (self) mm::Engine<T>(x.view, kernel, std::move(middle), threads);
+            new (self) mm::Engine<T>(x.view, kernel, std::move(middle), std::move(codes), threads);
           },
-          "data"_a, "kernel"_a, "centre"_a, "threads"_a, nb::keep_alive<1, 2>())
-      .def_prop_ro("gathers", &mm::Engine<T>::gathers)
+          "data"_a, "kernel"_a, "centre"_a, "codes"_a.none(), "threads"_a, nb::keep_alive<1, 2>())
+      .def_prop_ro("storage", &mm::Engine<T>::storage)
       .def(
           "block",
           [](mm::Engine<T>& s, const Data& x, index begin, index end, Out<T> out) {
@@ -212,6 +215,13 @@ void bind_pair_solver(nb::module_& m, const std::string& suffix) {
             return s.shrink(mm::Shrinking(rule), history);
           },
           "rule"_a, "history"_a)
+      .def(
+          "start_from",
+          [](Solver& s, Vector<double> gradient) {
+            if (index(gradient.size()) != s.variables()) throw nb::value_error("The gradient has the wrong size.");
+            s.start_from(copied(gradient));
+          },
+          "gradient"_a)
       .def("unshrink", &Solver::unshrink)
       .def(
           "rebuild",
@@ -233,10 +243,63 @@ void bind_pair_solver(nb::module_& m, const std::string& suffix) {
       .def("gradient", [](Solver& s) { return to_numpy(s.gradient()); });
 }
 
+std::vector<index> checked_ids(const Vector<index>& ids, index size) {
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (ids.data()[i] < 0 || ids.data()[i] >= size) throw nb::index_error("A row outside of the matrix.");
+  return copied(ids);
+}
+
+template <class T>
+void bind_working_sets(nb::module_& m, const std::string& suffix) {
+  using Store = mm::RowStore<T>;
+  nb::class_<Store>(m, ("RowStore" + suffix).c_str())
+      .def(nb::init<std::shared_ptr<mm::RowSource<T>>, double, int>(), "source"_a, "budget"_a, "threads"_a)
+      .def(
+          "accumulate",
+          [](Store& s, Vector<index> ids, Vector<double> coefficient, Vector<bool> worth, double seconds,
+             nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> sums) {
+            auto const rows = checked_ids(ids, s.size());
+            if (coefficient.size() != rows.size() || worth.size() != rows.size() || index(sums.size()) != s.size())
+              throw nb::value_error("The rows, their coefficients and the sums differ in size.");
+            nb::gil_scoped_release free;
+            return s.accumulate(rows.data(), coefficient.data(), reinterpret_cast<const std::uint8_t*>(worth.data()),
+                                index(rows.size()), seconds, sums.data());
+          },
+          "ids"_a, "coefficient"_a, "worth"_a, "seconds"_a, "sums"_a)
+      .def(
+          "keep",
+          [](Store& s, Vector<index> ids) {
+            auto const rows = checked_ids(ids, s.size());
+            s.keep(rows.data(), index(rows.size()));
+          },
+          "ids"_a)
+      .def_prop_ro("rows_computed", &Store::rows_computed)
+      .def_prop_ro("hits", &Store::hits)
+      .def_prop_ro("bytes", &Store::bytes);
+  using Square = mm::WorkingMatrix<T>;
+  nb::class_<Square, mm::RowSource<T>>(m, ("WorkingMatrix" + suffix).c_str())
+      .def(nb::init<std::shared_ptr<mm::RowSource<T>>, index>(), "source"_a, "most"_a)
+      .def(
+          "exchange",
+          [](Square& s, Vector<index> leaving, Vector<index> joining) {
+            auto const leave = checked_ids(leaving, s.size());
+            for (std::size_t i = 1; i < leave.size(); ++i)
+              if (leave[i] <= leave[i - 1]) throw nb::value_error("The positions that leave must rise.");
+            auto const join = checked_ids(joining, s.examples());
+            nb::gil_scoped_release free;
+            s.exchange(leave, join);
+          },
+          "leaving"_a, "joining"_a)
+      .def("members", [](Square& s) { return to_numpy(s.members()); })
+      .def_prop_ro("entries_computed", &Square::entries_computed)
+      .def_prop_ro("bytes", &Square::bytes);
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
   m.def("isa", [] { return std::string(mm::vector_table().name); }, "The instruction set of the vector code in use.");
+  m.def("release_memory", &mm::release_blocks, "Gives the memory that is kept between fits to the system; the bytes.");
   m.def("padded", &mm::padded, "columns"_a, "The width of an array that holds rows of so many columns.");
   nb::class_<Data>(m, "Data")
       .def(nb::init<AnyArray>(), "dense"_a)
@@ -254,6 +317,17 @@ NB_MODULE(_core, m) {
             return to_numpy(std::move(out));
           },
           "squared"_a, "centre"_a, "Squared norms, or 1-norms, of the rows less a centre (empty: 0), in float64.");
+  nb::class_<mm::Codes>(m, "Codes")
+      .def_ro("unit", &mm::Codes::unit)
+      .def_ro("base", &mm::Codes::base)
+      .def_ro("largest", &mm::Codes::largest);
+  m.def(
+      "find_codes",
+      [](const Data& x, double roundoff, bool from_zero, int threads) {
+        nb::gil_scoped_release free;
+        return std::const_pointer_cast<mm::Codes>(mm::find_codes(x.view, roundoff, from_zero, threads));
+      },
+      "data"_a, "roundoff"_a, "from_zero"_a, "threads"_a, "The data as integers of one unit, or None.");
   nb::class_<mm::KernelSpec>(m, "KernelSpec")
       .def(
           "__init__",
@@ -273,6 +347,8 @@ NB_MODULE(_core, m) {
   bind_sources<double>(m, "64");
   bind_pair_solver<float>(m, "32");
   bind_pair_solver<double>(m, "64");
+  bind_working_sets<float>(m, "32");
+  bind_working_sets<double>(m, "64");
   mm::vector_table();  // a wrong MAXMARGIN_ISA fails the import, not the first fit
 
   bind_text(m);

@@ -8,7 +8,7 @@
 namespace mm {
 
 #if defined(MM_X86)
-extern const VectorTable table_v2, table_v3, table_v4;
+extern const VectorTable table_v2, table_v3, table_v4, table_v4_vnni;
 
 namespace {
 bool runs_v3() {
@@ -18,18 +18,25 @@ bool runs_v4() {
   return runs_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
 }
+bool runs_v4_vnni() { return runs_v4() && __builtin_cpu_supports("avx512vnni"); }
+
+const VectorTable& widest() {
+  return runs_v4_vnni() ? table_v4_vnni : runs_v4() ? table_v4 : runs_v3() ? table_v3 : table_v2;
+}
 
 const VectorTable& chosen() {
   __builtin_cpu_init();
   const char* pinned = std::getenv("MAXMARGIN_ISA");
   std::string const name = pinned ? pinned : "";
-  if (name.empty()) return runs_v4() ? table_v4 : runs_v3() ? table_v3 : table_v2;
+  if (name.empty()) return widest();
   struct {
     const char* name;
     const VectorTable& table;
     bool runs;
-  } const choices[] = {
-      {"x86-64-v2", table_v2, true}, {"x86-64-v3", table_v3, runs_v3()}, {"x86-64-v4", table_v4, runs_v4()}};
+  } const choices[] = {{"x86-64-v2", table_v2, true},
+                       {"x86-64-v3", table_v3, runs_v3()},
+                       {"x86-64-v4", table_v4, runs_v4()},
+                       {"x86-64-v4_vnni", table_v4_vnni, runs_v4_vnni()}};
   for (auto const& choice : choices) {
     std::string const full = choice.name;
     if (name != full && name != full.substr(7)) continue;
@@ -37,7 +44,7 @@ const VectorTable& chosen() {
       throw std::runtime_error("MAXMARGIN_ISA=" + name + " names instructions that this processor lacks.");
     return choice.table;
   }
-  throw std::runtime_error("MAXMARGIN_ISA=" + name + " is not one of x86-64-v2, x86-64-v3, x86-64-v4.");
+  throw std::runtime_error("MAXMARGIN_ISA=" + name + " is not one of x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4_vnni.");
 }
 }  // namespace
 #else

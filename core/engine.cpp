@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <cstdlib>
-#include <new>
 #include <stdexcept>
 
+#include "columns.hpp"
 #include "parallel.hpp"
 #include "row_source.hpp"
 
@@ -12,178 +11,151 @@ namespace {
 /// Panels are worth their memory up to this many bytes, or this multiple of the sparse data's own size.
 constexpr double panel_bytes_always = 256e6, panel_bytes_per_sparse_byte = 6.0;
 /// A thread of its own pays from about this many multiplications.
-constexpr index work_for_a_thread = 2'000'000;
+constexpr double work_for_a_thread = 2e6;
+/// Rows that are computed together, and stay in the cache while columns pass by.
+constexpr index rows_a_piece = 48;
+
+template <class T>
+bool gathers(const Examples<T>& e) {
+  double const bytes = double(padded(e.x.rows)) * double(e.x.columns) * sizeof(T);
+  double const own = double(e.x.nonzeros()) * (sizeof(T) + 4);
+  return e.sparse() && bytes > std::max(panel_bytes_always, panel_bytes_per_sparse_byte * own);
+}
+
+template <class T>
+std::unique_ptr<Columns<T>> stored(std::shared_ptr<const Examples<T>> examples, index count) {
+  if (examples->codes) return code_columns<T>(std::move(examples), count);
+  return gathers(*examples) ? gathered_columns<T>(std::move(examples), count)
+                            : panel_columns<T>(std::move(examples), count);
+}
 }  // namespace
 
 template <class T>
-Engine<T>::Engine(const MatrixView& x, const KernelSpec& kernel, std::vector<double> centre, int threads)
-    : RowSource<T>(x.rows), x_(x), kernel_(kernel), centre_(std::move(centre)), threads_(threads) {
+double Examples<T>::work() const {
+  double const share = sparse() ? double(x.nonzeros()) / std::max(1.0, double(x.rows) * double(x.columns)) : 1.0;
+  return std::max(1.0, share * double(x.columns));
+}
+template double Examples<float>::work() const;
+template double Examples<double>::work() const;
+
+template <class T>
+Engine<T>::Engine(const MatrixView& x, const KernelSpec& kernel, std::vector<double> centre,
+                  std::shared_ptr<const Codes> codes, int threads)
+    : RowSource<T>(x.rows), threads_(threads) {
   if (x.columns > index(INT32_MAX)) throw std::invalid_argument("More than 2147483647 features cannot be used.");
-  double const bytes = double(padded(x.rows)) * double(x.columns) * sizeof(T);
-  bool const sparse = x.sparse && centre_.empty();
-  density_ = sparse ? double(x.nonzeros()) / std::max(1.0, double(x.rows) * double(x.columns)) : 1.0;
-  bool const gather = sparse && bytes > std::max(panel_bytes_always,
-                                                 panel_bytes_per_sparse_byte * double(x.nonzeros()) * (sizeof(T) + 4));
-  if (sparse) {
-    compact_.indptr.push_back(0);
-    compact_.indices.reserve(std::size_t(x.nonzeros()));
-    compact_.values.reserve(std::size_t(x.nonzeros()));
-    for (index i = 0; i < x.rows; ++i) {
-      x.sparse_row(i, compact_.indices, compact_.values);
-      compact_.indptr.push_back(index(compact_.indices.size()));
-    }
+  auto examples = std::make_shared<Examples<T>>();
+  examples->x = x, examples->kernel = kernel, examples->centre = std::move(centre), examples->codes = std::move(codes);
+  if (examples->sparse() && !examples->codes) {
+    examples->compact = sparse_block<T>(x, 0, x.rows);
+    examples->norms.resize(std::size_t(x.rows));
+    kernel_table<T>().row_norms(examples->squared(), examples->compact.operand(x.rows), x.columns,
+                                examples->norms.data());
   }
-  norms_.assign(std::size_t(padded(x.rows)), T(0));
-  norms_by_row_.resize(std::size_t(x.rows));
-  bool const squared = kernel_.pairing == Pairing::dot;
-  if (gather) {
-    kernel_table<T>().row_norms(squared, compact_.operand(x.rows), x.columns, norms_by_row_.data());
-    std::copy(norms_by_row_.begin(), norms_by_row_.end(), norms_.begin());
-  } else {
-    panels_.assign(std::size_t(padded(x.rows) * std::max<index>(1, x.columns)), T(0));
-    pack(0, x.rows);
-    std::copy_n(norms_.begin(), x.rows, norms_by_row_.begin());
-  }
+  examples_ = examples;
+  columns_ = stored<T>(examples, x.rows);
+  pack(0, x.rows);
+  if (examples->norms.empty() && columns_->norms())
+    examples->norms.assign(columns_->norms(), columns_->norms() + x.rows);
 }
 
-/// Packs the columns at positions first ... last - 1, and their norms.
+template <class T>
+Engine<T>::~Engine() = default;
+
+template <class T>
+const char* Engine<T>::storage() const {
+  return columns_->name();
+}
+
+template <class T>
+int Engine<T>::threads_for(double entries) const {
+  return entries * examples_->work() > 2 * work_for_a_thread ? threads_ : 1;
+}
+
+/// The columns at positions first ... last - 1 are those of the order.
 template <class T>
 void Engine<T>::pack(index first, index last) {
-  auto const& table = kernel_table<T>();
-  index const d = x_.columns, width = table.panel_width;
-  const double* centre = centre_.empty() ? nullptr : centre_.data();
-  first = first / width * width;
-  parallel(double(last - first) * double(d) > work_for_a_thread ? threads_ : 1, last - first, width,
-           [&](index begin, index end) {
-             std::vector<T> rows(static_cast<std::size_t>(width * d));
-             for (index j = first + begin; j < first + end; j += width) {
-               index const columns = std::min(width, first + end - j);
-               for (index r = 0; r < columns; ++r)
-                 x_.dense_row(this->order_[std::size_t(j + r)], centre, rows.data() + r * d);
-               T* panel = panels_.data() + j * d;
-               for (index c = 0; c < d; ++c, panel += width)
-                 for (index r = 0; r < columns; ++r) panel[r] = rows[std::size_t(r * d + c)];
-             }
-             table.panel_norms(kernel_.pairing == Pairing::dot, panels_.data() + (first + begin) * d, d,
-                               (end - begin + width - 1) / width, norms_.data() + first + begin);
-           });
+  first = first / column_grain * column_grain;
+  columns_->pack(this->order_.data() + first, first, last - first, threads_for(double(last - first)));
 }
 
 template <class T>
 void Engine<T>::reorder(const std::vector<index>& order, index changed) {
   RowSource<T>::reorder(order, changed);
-  if (!gathers()) return pack(0, changed);
-  for (index j = 0; j < changed; ++j) norms_[std::size_t(j)] = norms_by_row_[std::size_t(order[std::size_t(j)])];
-}
-
-/// Rows as an operand: sparse where that is less work for the tiles.
-template <class T>
-RowBlock<T> Engine<T>::row_block(const MatrixView& x, const index* ids, index begin, index count, bool own) const {
-  RowBlock<T> block;
-  index const d = x.columns;
-  const double* centre = centre_.empty() ? nullptr : centre_.data();
-  auto id = [&](index r) { return ids ? ids[r] : begin + r; };
-  if (x.sparse && !centre) {
-    block.indptr.push_back(0);
-    for (index r = 0; r < count; ++r) {
-      if (own) {
-        auto const from = compact_.indptr[std::size_t(id(r))], to = compact_.indptr[std::size_t(id(r)) + 1];
-        block.indices.insert(block.indices.end(), compact_.indices.begin() + from, compact_.indices.begin() + to);
-        block.values.insert(block.values.end(), compact_.values.begin() + from, compact_.values.begin() + to);
-      } else {
-        x.sparse_row(id(r), block.indices, block.values);
-      }
-      block.indptr.push_back(index(block.indices.size()));
-    }
-  } else {
-    block.values.resize(std::size_t(count * d));
-    for (index r = 0; r < count; ++r) x.dense_row(id(r), centre, block.values.data() + r * d);
-    index const nonzeros =
-        index(block.values.size()) - index(std::count(block.values.begin(), block.values.end(), T(0)));
-    // The other pairings' sums would start from the columns' norms and round differently from a row of a tile.
-    // A single row loads every coordinate of a panel once either way; a tile of rows shares the loads.
-    bool const same_bits = kernel_.pairing == Pairing::dot || kernel_.pairing == Pairing::minimum;
-    if (same_bits && double(nonzeros) < (count < 3 ? 0.7 : 0.2) * double(count * d)) {
-      std::vector<T> dense;
-      dense.swap(block.values);
-      block.indptr.push_back(0);
-      for (index r = 0; r < count; ++r) {
-        for (index c = 0; c < d; ++c)
-          if (T const v = dense[std::size_t(r * d + c)]; v != T(0)) {
-            block.indices.push_back(std::int32_t(c));
-            block.values.push_back(v);
-          }
-        block.indptr.push_back(index(block.indices.size()));
-      }
-    }
-  }
-  block.norms.resize(std::size_t(count));
-  if (own)
-    for (index r = 0; r < count; ++r) block.norms[std::size_t(r)] = norms_by_row_[std::size_t(id(r))];
-  else
-    kernel_table<T>().row_norms(kernel_.pairing == Pairing::dot, block.operand(count), d, block.norms.data());
-  return block;
-}
-
-template <class T>
-void Engine<T>::compute(const RowOperand<T>& x, index first, index last, T* out, index stride) const {
-  auto const& table = kernel_table<T>();
-  if (!gathers()) {
-    index const width = table.panel_width;
-    PanelOperand<T> const z{panels_.data(), norms_.data(), x_.columns, first / width, (last + width - 1) / width};
-    return table.panel_rows(kernel_, x, z, out, stride);
-  }
-  GatherOperand<T> const z{compact_.indptr.data(),
-                           compact_.indices.data(),
-                           compact_.values.data(),
-                           norms_.data(),
-                           this->order_.data(),
-                           x_.columns,
-                           first,
-                           last};
-  // Zeros from calloc: pages that no coordinate of these rows lies in are never touched.
-  auto const zeros = std::size_t((x.count == 1 ? 1 : table.gather_block) * std::max<index>(1, x_.columns));
-  std::unique_ptr<T, decltype(&std::free)> const scratch(static_cast<T*>(std::calloc(zeros, sizeof(T))), &std::free);
-  if (!scratch) throw std::bad_alloc();
-  table.gather_rows(kernel_, x, z, scratch.get(), out, stride);
+  pack(0, changed);
 }
 
 /// Rows in pieces that stay in the cache, over the threads: by rows, or by columns where there are few rows.
 template <class T>
-void Engine<T>::spread(const MatrixView& x, const index* ids, index begin, index count, bool own, index first,
-                       index last, T* out, index stride) const {
-  constexpr index rows_a_piece = 48;
-  double const work = double(count) * double(last - first) * std::max(1.0, density_ * double(x.columns));
-  int const threads = work > 2.0 * work_for_a_thread ? threads_ : 1;
+template <class MakeRows>
+void Engine<T>::spread(const Columns<T>& columns, MakeRows&& make, index count, index first, index last, T* out,
+                       index stride) const {
+  int const threads = threads_for(double(count) * double(last - first));
   if (count < 2 * threads) {
-    RowBlock<T> const block = row_block(x, ids, begin, count, own);
+    RowBlock<T> const block = make(0, count);
     return parallel(threads, last - first, column_grain, [&](index from, index to) {
-      compute(block.operand(count), first + from, first + to, out + from, stride);
+      columns.compute(block, count, first + from, first + to, out + from, stride);
     });
   }
   parallel(threads, count, 1, [&](index from, index to) {
     for (index r = from; r < to; r += rows_a_piece) {
       index const rows = std::min(rows_a_piece, to - r);
-      RowBlock<T> const block = row_block(x, ids ? ids + r : nullptr, begin + r, rows, own);
-      compute(block.operand(rows), first, last, out + r * stride, stride);
+      columns.compute(make(r, rows), rows, first, last, out + r * stride, stride);
     }
   });
 }
 
 template <class T>
 void Engine<T>::rows(const index* ids, index count, index first, index last, T* out, index stride) {
-  spread(x_, ids, 0, count, true, first, last, out, stride);
+  auto make = [&](index r, index rows) { return columns_->rows(ids + r, rows); };
+  spread(*columns_, make, count, first, last, out, stride);
 }
 
 template <class T>
 void Engine<T>::block(const MatrixView& x, index begin, index end, T* out, index stride) {
-  spread(x, nullptr, begin, end - begin, false, 0, this->size(), out, stride);
+  auto make = [&](index r, index rows) { return columns_->other_rows(x, begin + r, rows); };
+  spread(*columns_, make, end - begin, 0, this->size(), out, stride);
+}
+
+template <class T>
+void Engine<T>::cross(const index* ids, index count, const index* columns, index width, T* out, index stride) {
+  auto const chosen = columns_->sibling(width);
+  chosen->pack(columns, 0, width, threads_for(double(width)));
+  auto make = [&](index r, index rows) { return chosen->rows(ids + r, rows); };
+  spread(*chosen, make, count, 0, width, out, stride);
+}
+
+/// Each thread takes a run of the columns, and computes and adds up the rows of a few columns at a time: these, the
+/// rows and the kernel values stay in its cache.
+template <class T>
+void Engine<T>::accumulate(const index* ids, const double* coefficient, T* const* places, index count, index last,
+                           double* sums) {
+  std::vector<RowBlock<T>> blocks;
+  for (index r = 0; r < count; r += rows_a_piece) blocks.push_back(columns_->rows(ids + r, std::min(rows_a_piece, count - r)));
+  index const wide = columns_->columns_a_piece();
+  parallel(threads_for(double(count) * double(last)), last, wide, [&](index from, index to) {
+    std::vector<T> values(std::size_t(rows_a_piece * wide));
+    std::vector<const T*> rows;
+    for (index r = 0; r < rows_a_piece; ++r) rows.push_back(values.data() + r * wide);
+    for (index j = from; j < to; j += wide) {
+      index const some = std::min(wide, to - j);
+      for (std::size_t b = 0; b < blocks.size(); ++b) {
+        index const r = index(b) * rows_a_piece, here = std::min(rows_a_piece, count - r);
+        columns_->compute(blocks[b], here, j, j + some, values.data(), wide);
+        kernel_table<T>().accumulate(rows.data(), coefficient + r, here, some, sums + j);
+        for (index i = 0; i < here; ++i)
+          if (places[r + i]) std::copy_n(rows[std::size_t(i)], some, places[r + i] + j);
+      }
+    }
+  });
 }
 
 template <class T>
 void Engine<T>::diagonal(double* out) {
-  std::vector<T> values(norms_by_row_.size());
-  kernel_table<T>().diagonal(kernel_, norms_by_row_.data(), index(values.size()), values.data());
+  std::vector<T> norms = examples_->norms;
+  if (Codes const* codes = examples_->codes.get())
+    for (std::int32_t square : codes->squares) norms.push_back(T(codes->unit * codes->unit * square));
+  std::vector<T> values(norms.size());
+  kernel_table<T>().diagonal(examples_->kernel, norms.data(), index(values.size()), values.data());
   std::copy(values.begin(), values.end(), out);
 }
 

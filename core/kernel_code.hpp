@@ -64,11 +64,10 @@ inline V<T> power(V<T> base, int exponent) {
   return result;
 }
 
-/// The kernel function of the sums in one vector; x_norm and z_norm are used by the distance forms.
-template <class T>
-inline V<T> shaped(const KernelSpec& k, V<T> sum, T x_norm, V<T> z_norm) {
+/// The kernel function of the sums in one vector, or of the squared distances where it is one of these.
+template <class T, class Distance>
+inline V<T> shaped_of(const KernelSpec& k, V<T> sum, Distance squared_distance) {
   T const gamma = T(k.gamma), coef0 = T(k.coef0);
-  auto squared_distance = [&] { return larger<T>(x_norm + z_norm - (sum + sum), V<T>{}); };
   switch (k.shape) {
     case Shape::identity:
       return sum;
@@ -90,6 +89,12 @@ inline V<T> shaped(const KernelSpec& k, V<T> sum, T x_norm, V<T> z_norm) {
     }
   }
   return sum;
+}
+
+/// The same; x_norm and z_norm are used by the distance forms.
+template <class T>
+inline V<T> shaped(const KernelSpec& k, V<T> sum, T x_norm, V<T> z_norm) {
+  return shaped_of<T>(k, sum, [&] { return larger<T>(x_norm + z_norm - (sum + sum), V<T>{}); });
 }
 
 template <class T>
@@ -353,11 +358,6 @@ void diagonal(const KernelSpec& k, const T* norms, index count, T* out) {
     T const sum = at_zero ? T(0) : norms[i];
     out[i] = shaped<T>(k, broadcast<T>(sum), norms[i], broadcast<T>(norms[i]))[0];
   }
-}
-
-template <class T>
-constexpr mm::KernelTable<T> kernel_functions() {
-  return {panel_width<T>, panel_rows<T>, gather_rows<T>, lanes<T>, panel_norms<T>, row_norms<T>, diagonal<T>};
 }
 
 }  // namespace

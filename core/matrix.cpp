@@ -120,6 +120,36 @@ double MatrixView::entry(index row, index column) const {
   return out;
 }
 
+template <class T>
+RowBlock<T> sparse_block(const MatrixView& x, index begin, index count) {
+  RowBlock<T> block;
+  block.indptr.reserve(std::size_t(count) + 1);
+  block.indptr.push_back(0);
+  for (index r = 0; r < count; ++r) {
+    x.sparse_row(begin + r, block.indices, block.values);
+    block.indptr.push_back(index(block.indices.size()));
+  }
+  return block;
+}
+
+template <class T>
+RowBlock<T> chosen_rows(const RowBlock<T>& from, const std::vector<T>& norms, const index* ids, index count) {
+  RowBlock<T> block;
+  block.indptr.push_back(0);
+  for (index r = 0; r < count; ++r) {
+    auto const begin = from.indptr[std::size_t(ids[r])], end = from.indptr[std::size_t(ids[r]) + 1];
+    block.indices.insert(block.indices.end(), from.indices.begin() + begin, from.indices.begin() + end);
+    block.values.insert(block.values.end(), from.values.begin() + begin, from.values.begin() + end);
+    block.indptr.push_back(index(block.indices.size()));
+    block.norms.push_back(norms[std::size_t(ids[r])]);
+  }
+  return block;
+}
+
+template RowBlock<float> sparse_block<float>(const MatrixView&, index, index);
+template RowBlock<double> sparse_block<double>(const MatrixView&, index, index);
+template RowBlock<float> chosen_rows(const RowBlock<float>&, const std::vector<float>&, const index*, index);
+template RowBlock<double> chosen_rows(const RowBlock<double>&, const std::vector<double>&, const index*, index);
 template void MatrixView::dense_row<float>(index, const double*, float*) const;
 template void MatrixView::dense_row<double>(index, const double*, double*) const;
 template void MatrixView::sparse_row<float>(index, std::vector<std::int32_t>&, std::vector<float>&) const;

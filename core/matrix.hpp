@@ -44,6 +44,12 @@ struct MatrixView {
   void sparse_row(index row, std::vector<std::int32_t>& at, std::vector<T>& value) const;
 };
 
+/// Rows of small integers, as CodeRows reads them.
+struct CodeBlock {
+  std::vector<std::int32_t> values, indices, squares, shifts;
+  std::vector<index> indptr;
+};
+
 /// Rows start ... as a dense or sparse operand, in memory of its own.
 template <class T>
 struct RowBlock {
@@ -51,11 +57,20 @@ struct RowBlock {
   std::vector<index> indptr;
   std::vector<std::int32_t> indices;
   std::vector<T> norms;
+  CodeBlock codes;  // instead of all that, where the columns are codes
 
   RowOperand<T> operand(index count) const {
     return {count, values.data(), indptr.empty() ? nullptr : indptr.data(), indices.data(),
             norms.empty() ? nullptr : norms.data()};
   }
 };
+
+/// Rows begin ... begin + count - 1 in sparse form, without norms.
+template <class T>
+RowBlock<T> sparse_block(const MatrixView& x, index begin, index count);
+
+/// Rows of a sparse block with norms of their own.
+template <class T>
+RowBlock<T> chosen_rows(const RowBlock<T>& from, const std::vector<T>& norms, const index* ids, index count);
 
 }  // namespace mm

@@ -42,6 +42,7 @@ void PairSolver<T>::mark_settled(Shrinking rule, index history, std::vector<char
 template <class T>
 bool PairSolver<T>::shrink(Shrinking rule, index history) {
   steps_at_shrink_ = steps_;
+  if (cache_.resident()) return false;
   std::vector<char> keep(static_cast<std::size_t>(active_), 0);
   mark_settled(rule, history, keep);
   index const kept = index(std::count(keep.begin(), keep.end(), char(1)));
@@ -84,6 +85,15 @@ void PairSolver<T>::rearrange(const std::vector<char>& keep) {
       if (m.valid()) m.at = to[std::size_t(m.at)] < kept ? to[std::size_t(m.at)] : -1;
   cache_.shrink(order_, from, active_, kept);
   active_ = kept;
+  look();
+}
+
+template <class T>
+void PairSolver<T>::start_from(const std::vector<double>& gradient) {
+  rebuild_ = Rebuild{};
+  for (std::size_t c = 0; c < copies_.size(); ++c)
+    std::copy_n(gradient.begin() + index(c) * n_, n_, copies_[c].grad.begin());
+  active_ = n_;
   look();
 }
 

@@ -40,6 +40,9 @@ class PairSolver {
  public:
   PairSolver(std::shared_ptr<RowSource<T>> source, PairProblem problem, PairOptions options, double cache_bytes);
 
+  /// Instead of the first rebuild(): the gradient K beta + p + d beta of the start is known.
+  void start_from(const std::vector<double>& gradient);
+
   /// Steps until the violation over the active variables is at most tol, or one of the limits.
   Pause run(index max_steps, double seconds, double tol, index shrink_interval);
 
@@ -51,6 +54,7 @@ class PairSolver {
   bool rebuild(double seconds);
 
   index size() const { return n_; }
+  index variables() const { return n_ * index(copies_.size()); }
   index active() const { return active_; }
   index steps() const { return steps_; }
   double violation() const { return violation_; }

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <vector>
 
+#include "arena.hpp"
 #include "row_source.hpp"
 
 namespace mm {
@@ -25,16 +24,21 @@ class RowCache {
 
   RowCache(std::shared_ptr<RowSource<T>> source, double budget_bytes)
       : source_(std::move(source)), n_(source_->size()), slot_of_(std::size_t(n_), -1) {
+    resident_ = source_->resident(resident_stride_);
+    if (resident_) return;
     double const row_bytes = double(padded(n_)) * sizeof(T);
     double const slots = std::max(double(least_slots), budget_bytes / std::max(1.0, row_bytes));
     capacity_ = index(std::min(slots, double(n_) + least_slots)) * padded(n_);
-    arena_.reset(static_cast<T*>(std::aligned_alloc(4096, (std::size_t(capacity_) * sizeof(T) + 4095) / 4096 * 4096)));
-    if (!arena_) throw std::bad_alloc();
+    arena_ = Arena<T>(capacity_);
     lay_out(padded(n_));
   }
 
   /// Positions 0 ... length - 1 of the row of example `id`; valid while no other `least_slots - 1` rows are asked for.
   const T* row(index id, index length) {
+    if (resident_) {
+      ++counters.hits;
+      return resident_ + id * resident_stride_;
+    }
     index slot = slot_of_[std::size_t(id)];
     if (slot < 0) {
       ++counters.misses;
@@ -47,7 +51,7 @@ class RowCache {
       ++counters.hits;
     }
     used_[std::size_t(slot)] = ++clock_;
-    T* const values = arena_.get() + slot * stride_;
+    T* const values = arena_.data() + slot * stride_;
     index& have = length_[std::size_t(slot)];
     if (have < length) {
       index const first = have / column_grain * column_grain;
@@ -60,8 +64,9 @@ class RowCache {
 
   /// The row if it is here in that length, else null; counts as no use.
   const T* peek(index id, index length) const {
+    if (resident_) return resident_ + id * resident_stride_;
     index const slot = slot_of_[std::size_t(id)];
-    return slot < 0 || length_[std::size_t(slot)] < length ? nullptr : arena_.get() + slot * stride_;
+    return slot < 0 || length_[std::size_t(slot)] < length ? nullptr : arena_.data() + slot * stride_;
   }
 
   /// Positions 0 ... active - 1 are rearranged (from[new] = old); rows keep `kept` of them in narrower slots.
@@ -69,7 +74,7 @@ class RowCache {
     std::vector<T> old(static_cast<std::size_t>(active));
     for (index slot = 0; slot < slots_; ++slot) {
       if (owner_[std::size_t(slot)] < 0) continue;
-      T* const values = arena_.get() + slot * stride_;
+      T* const values = arena_.data() + slot * stride_;
       // from rises over the kept positions, so what a short row has of them is a run from the start again.
       index& length = length_[std::size_t(slot)];
       index const have = index(std::lower_bound(from.begin(), from.begin() + kept, length) - from.begin());
@@ -84,15 +89,14 @@ class RowCache {
   /// Every position is active again: rows stay, short.
   void widen() { change_stride(padded(n_)); }
 
+  /// Whether the rows lie in the source itself, in its original order: nothing is stored here, nothing can shrink.
+  bool resident() const { return resident_ != nullptr; }
+
   RowSource<T>& source() { return *source_; }
   double bytes() const { return double(stored_) * double(stride_) * sizeof(T); }
   CacheCounters counters;
 
  private:
-  struct Free {
-    void operator()(T* p) const { std::free(p); }
-  };
-
   void lay_out(index stride) {
     stride_ = std::max(stride, column_grain);
     slots_ = std::min(capacity_ / stride_, n_ + least_slots);
@@ -120,7 +124,7 @@ class RowCache {
     std::sort(rows.begin(), rows.end(), [](const Kept& a, const Kept& b) { return a.slot < b.slot; });
     // Slot r <= the old slot. Narrower slots move forwards; wider ones are closed up first, then moved from the back.
     auto move = [&](index to, index from_offset, index length) {
-      std::memmove(arena_.get() + to, arena_.get() + from_offset, std::size_t(length) * sizeof(T));
+      std::memmove(arena_.data() + to, arena_.data() + from_offset, std::size_t(length) * sizeof(T));
     };
     index const count = index(rows.size()), narrow = std::min(stride_, old_stride);
     for (index r = 0; r < count; ++r)
@@ -151,8 +155,10 @@ class RowCache {
 
   std::shared_ptr<RowSource<T>> source_;
   index n_;
+  const T* resident_ = nullptr;
+  index resident_stride_ = 0;
   std::vector<index> slot_of_;
-  std::unique_ptr<T[], Free> arena_;
+  Arena<T> arena_;
   index capacity_ = 0, stride_ = 0, slots_ = 0, stored_ = 0, unused_ = 0;
   std::vector<index> owner_, length_;
   std::vector<std::int64_t> used_;

@@ -1,6 +1,46 @@
+#include <algorithm>
+
 #include "row_source.hpp"
 
 namespace mm {
+
+namespace {
+constexpr index most_values = index(1) << 22;  // of rows that are held at once
+}  // namespace
+
+template <class T>
+void RowSource<T>::cross(const index* ids, index count, const index* columns, index width, T* out, index stride) {
+  std::vector<index> position(order_.size());
+  for (std::size_t j = 0; j < order_.size(); ++j) position[std::size_t(order_[j])] = index(j);
+  index const wide = padded(size()), together = std::clamp<index>(most_values / wide, 1, std::max<index>(1, count));
+  std::vector<T> values(static_cast<std::size_t>(together * wide));
+  for (index r = 0; r < count; r += together) {
+    index const here = std::min(together, count - r);
+    rows(ids + r, here, 0, size(), values.data(), wide);
+    for (index i = 0; i < here; ++i)
+      for (index c = 0; c < width; ++c)
+        out[(r + i) * stride + c] = values[std::size_t(i * wide + position[std::size_t(columns[c])])];
+  }
+}
+
+template <class T>
+void RowSource<T>::accumulate(const index* ids, const double* coefficient, T* const* places, index count, index last,
+                              double* sums) {
+  index const wide = padded(last), together = std::clamp<index>(most_values / wide, 1, std::max<index>(1, count));
+  std::vector<T> values(static_cast<std::size_t>(together * wide));
+  std::vector<const T*> pieces;
+  for (index i = 0; i < together; ++i) pieces.push_back(values.data() + i * wide);
+  for (index r = 0; r < count; r += together) {
+    index const here = std::min(together, count - r);
+    rows(ids + r, here, 0, last, values.data(), wide);
+    kernel_table<T>().accumulate(pieces.data(), coefficient + r, here, last, sums);
+    for (index i = 0; i < here; ++i)
+      if (places[r + i]) std::copy_n(pieces[std::size_t(i)], last, places[r + i]);
+  }
+}
+
+template class RowSource<float>;
+template class RowSource<double>;
 
 template <class T>
 Precomputed<T>::Precomputed(const MatrixView& matrix, std::vector<index> chosen)

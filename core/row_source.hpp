@@ -7,13 +7,9 @@
 #include <numeric>
 #include <vector>
 
-#include "matrix.hpp"
+#include "columns.hpp"
 
 namespace mm {
-
-/// Runs of columns start at a multiple of this, and results have room up to the next multiple.
-constexpr index column_grain = 32;
-inline index padded(index columns) { return (columns + column_grain - 1) / column_grain * column_grain; }
 
 template <class T>
 class RowSource {
@@ -35,6 +31,19 @@ class RowSource {
   /// and out has room up to the next multiple after last.
   virtual void rows(const index* ids, index count, index first, index last, T* out, index stride) = 0;
 
+  /// out[r * stride + c] = k(x_ids[r], x_columns[c]) by the indices of the examples, with room as for rows().
+  virtual void cross(const index* ids, index count, const index* columns, index width, T* out, index stride);
+
+  /// sums[j] += sum_r coefficient[r] k(x_ids[r], x_order[j]) for 0 <= j < last. A row with a place is left there too.
+  virtual void accumulate(const index* ids, const double* coefficient, T* const* places, index count, index last,
+                          double* sums);
+
+  /// All rows where they lie, row i at i * stride, if they do in the original order; else null.
+  virtual const T* resident(index& stride) const {
+    stride = 0;
+    return nullptr;
+  }
+
   /// k(x_i, x_i) by the index of the example.
   virtual void diagonal(double* out) = 0;
 
@@ -46,33 +55,34 @@ class RowSource {
 template <class T>
 class Engine final : public RowSource<T> {
  public:
-  Engine(const MatrixView& x, const KernelSpec& kernel, std::vector<double> centre, int threads);
+  /// With codes, the kernel values are made of these, and not of the data.
+  Engine(const MatrixView& x, const KernelSpec& kernel, std::vector<double> centre, std::shared_ptr<const Codes> codes,
+         int threads);
+  ~Engine() override;
 
   void reorder(const std::vector<index>& order, index changed) override;
   void rows(const index* ids, index count, index first, index last, T* out, index stride) override;
+  void cross(const index* ids, index count, const index* columns, index width, T* out, index stride) override;
+  void accumulate(const index* ids, const double* coefficient, T* const* places, index count, index last,
+                  double* sums) override;
   void diagonal(double* out) override;
 
-  /// Rows begin ... end - 1 of other data against every column.
+  /// Rows begin ... end - 1 of other data against every column; not with codes.
   void block(const MatrixView& x, index begin, index end, T* out, index stride);
 
-  bool gathers() const { return panels_.empty(); }
+  /// How the columns are stored: "panels", "gathered" or "integers".
+  const char* storage() const;
 
  private:
   void pack(index first, index last);
-  RowBlock<T> row_block(const MatrixView& x, const index* ids, index begin, index count, bool own) const;
-  void compute(const RowOperand<T>& x, index first, index last, T* out, index stride) const;
-  void spread(const MatrixView& x, const index* ids, index begin, index count, bool own, index first, index last,
-              T* out, index stride) const;
+  int threads_for(double entries) const;
+  template <class MakeRows>
+  void spread(const Columns<T>& columns, MakeRows&& make, index count, index first, index last, T* out,
+              index stride) const;
 
-  MatrixView x_;
-  KernelSpec kernel_;
-  std::vector<double> centre_;
+  std::shared_ptr<const Examples<T>> examples_;
+  std::unique_ptr<Columns<T>> columns_;
   int threads_;
-  double density_ = 1.0;
-  std::vector<T> panels_;
-  std::vector<T> norms_;         // by position, padded
-  std::vector<T> norms_by_row_;  // by the index of the example
-  RowBlock<T> compact_;          // CSR in the engine's types: gathering, and sparse rows
 };
 
 /// A matrix that the caller holds, or the part of it at `chosen`.

@@ -53,6 +53,25 @@ struct GatherOperand {
   index first = 0, last = 0;  // positions to compute
 };
 
+/// Rows of small integers in groups of 32 bits: four unsigned bytes or two 16-bit numbers, as code_group says.
+struct CodeRows {
+  index count = 0;
+  index groups = 0;                      // of a row
+  const std::int32_t* values = nullptr;  // dense: row after row; sparse: the groups that are not zero
+  const index* indptr = nullptr;         // null: dense
+  const std::int32_t* indices = nullptr;
+  const std::int32_t* squares = nullptr;  // sum of q^2
+  const std::int32_t* shifts = nullptr;   // what the panels' shift took from each inner product
+};
+
+/// Columns of small integers in panels of code_panel columns, group after group.
+struct CodePanels {
+  const std::int32_t* panels = nullptr;
+  const std::int32_t* squares = nullptr;
+  double unit_squared = 1;
+  index first = 0, last = 0;  // panels to compute
+};
+
 template <class T>
 struct KernelTable {
   index panel_width;
@@ -69,6 +88,10 @@ struct KernelTable {
   void (*row_norms)(bool squared, const RowOperand<T>&, index dimension, T* norms);
   /// k(x, x) from the norm of x (and, for the linear forms, its squared norm).
   void (*diagonal)(const KernelSpec&, const T* norms, index count, T* out);
+  /// Kernels of inner products of small integers, whose sums are exact.
+  void (*code_rows)(const KernelSpec&, const CodeRows&, const CodePanels&, T* out, index stride);
+  /// sums[j] += sum_r coefficient[r] rows[r][j] in double.
+  void (*accumulate)(const T* const* rows, const double* coefficient, index count, index columns, double* sums);
 };
 
 /// What the passes of the pair solver read and write: one copy of the variables, in the current order.
@@ -131,6 +154,8 @@ struct VectorTable {
   KernelTable<double> kernel64;
   PairTable<float> pair32;
   PairTable<double> pair64;
+  int code_group;    // numbers in a group of 32 bits: 4 bytes, or 2 of 16 bits
+  index code_panel;  // columns of a panel of codes
 };
 
 /// The table in use: the widest that the processor runs, or what MAXMARGIN_ISA names.

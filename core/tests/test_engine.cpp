@@ -13,12 +13,12 @@ namespace mm {
 namespace {
 
 /// Examples, dense and as CSR; about half of the values are zero, none is negative.
-struct Examples {
+struct Rows {
   index n, d;
   std::vector<double> dense, values;
   std::vector<std::int32_t> indices, indptr{0};
 
-  Examples(index rows, index columns, unsigned seed) : n(rows), d(columns), dense(std::size_t(rows * columns)) {
+  Rows(index rows, index columns, unsigned seed) : n(rows), d(columns), dense(std::size_t(rows * columns)) {
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> uniform(-1.0, 1.0);
     for (index i = 0; i < n; ++i) {
@@ -99,7 +99,7 @@ double tolerance(const KernelSpec& k, index d) {
 
 /// Runs of positions of some rows, out of exactly as much memory as the contract asks for.
 template <class T>
-void check_rows(Engine<T>& engine, const KernelSpec& k, const Examples& x, std::vector<index> ids, index first,
+void check_rows(Engine<T>& engine, const KernelSpec& k, const Rows& x, std::vector<index> ids, index first,
                 index last) {
   index const wide = padded(last - first);
   std::vector<T> out(ids.size() * std::size_t(wide));
@@ -113,9 +113,9 @@ void check_rows(Engine<T>& engine, const KernelSpec& k, const Examples& x, std::
 }
 
 template <class T>
-void check_engine(const MatrixView& view, const KernelSpec& k, const Examples& x, std::vector<double> centre,
+void check_engine(const MatrixView& view, const KernelSpec& k, const Rows& x, std::vector<double> centre,
                   int threads) {
-  Engine<T> engine(view, k, std::move(centre), threads);
+  Engine<T> engine(view, k, std::move(centre), nullptr, threads);
   std::vector<index> all(static_cast<std::size_t>(x.n));
   std::iota(all.begin(), all.end(), index(0));
   check_rows(engine, k, x, all, 0, x.n);
@@ -150,7 +150,7 @@ void check_engine(const MatrixView& view, const KernelSpec& k, const Examples& x
 template <class T>
 void sizes() {
   for (auto [n, d] : std::vector<std::pair<index, index>>{{1, 0}, {1, 1}, {2, 3}, {5, 0}, {31, 7}, {33, 16}, {70, 5}}) {
-    Examples const x(n, d, unsigned(n + d));
+    Rows const x(n, d, unsigned(n + d));
     for (KernelSpec const& k : kernels) {
       check_engine<T>(x.dense_view(), k, x, {}, 1);
       check_engine<T>(x.sparse_view(d), k, x, {}, 2);
@@ -163,12 +163,12 @@ void sizes() {
 /// Enough work for several threads, by rows and by columns.
 template <class T>
 void threads() {
-  Examples const x(300, 4000, 3);
+  Rows const x(300, 4000, 3);
   KernelSpec const gaussian{Pairing::dot, Shape::gaussian, 1e-3, 0, 1};
   std::vector<index> const ids{0, 299, 17, 18, 19, 20, 21, 22, 23, 24};
   for (bool sparse : {false, true}) {
     MatrixView const view = sparse ? x.sparse_view(x.d) : x.dense_view();
-    Engine<T> one(view, gaussian, {}, 1), four(view, gaussian, {}, 4);
+    Engine<T> one(view, gaussian, {}, nullptr, 1), four(view, gaussian, {}, nullptr, 4);
     for (index count : {index(1), index(ids.size())}) {
       index const wide = padded(x.n);
       std::vector<T> a(std::size_t(count * wide)), b(a.size());
@@ -187,11 +187,11 @@ template <class T>
 void gathering() {
   index const columns = 400'000;
   for (index n : {200, 201}) {
-    Examples x(n, 12, unsigned(n));
+    Rows x(n, 12, unsigned(n));
     for (auto& c : x.indices) c = std::int32_t(c * 33'000 + 17);
     for (KernelSpec const& k : kernels) {
-      Engine<T> engine(x.sparse_view(columns), k, {}, 2);
-      EXPECT(engine.gathers(), "gathers");
+      Engine<T> engine(x.sparse_view(columns), k, {}, nullptr, 2);
+      EXPECT(std::string(engine.storage()) == "gathered", "gathers");
       std::vector<index> order(static_cast<std::size_t>(n));
       std::iota(order.begin(), order.end(), index(0));
       std::rotate(order.begin(), order.begin() + 7, order.begin() + 150);

@@ -28,7 +28,7 @@ struct Points {
     MatrixView v;
     v.rows = n, v.columns = d, v.values = x.data(), v.row_stride = d, v.column_stride = 1;
     return std::make_shared<Engine<double>>(v, KernelSpec{Pairing::dot, Shape::gaussian, 0.3, 0, 1},
-                                            std::vector<double>{}, threads);
+                                            std::vector<double>{}, nullptr, threads);
   }
   /// The columns of two classes, and 1 or -1 for each.
   std::vector<index> pair(int a, int b, std::vector<double>& sides) const {

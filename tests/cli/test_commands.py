@@ -110,7 +110,7 @@ def test_the_parser_knows_what_the_estimators_know() -> None:
     assert set(KERNELS) == parameters.KERNELS
     assert {kind for kind, _ in MACHINES} == set(TYPES)
     assert {(kind, loss) for kind, losses in LOSSES.items() for loss in losses} == {m for m in MACHINES if m[1]}
-    for choices, name in ((SELECTIONS, "selection"), (("auto", "smo"), "solver")):
+    for choices, name in ((SELECTIONS, "selection"), (("auto", "smo", "working-set"), "solver")):
         assert set(choices) == parameters.COMMON[name][0].options
 
 

@@ -146,7 +146,7 @@ def _solver_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--precision", choices=("auto", "float32", "float64"), help="of the kernel values")
     group.add_argument("--selection", choices=SELECTIONS, help="how the solver chooses the variables of a step")
     group.add_argument("--selection-rows", choices=SELECTION_ROWS, help="rows that mg and hmg read a step (two)")
-    group.add_argument("--solver", choices=("auto", "smo"), help="algorithm")
+    group.add_argument("--solver", choices=("auto", "smo", "working-set"), help="algorithm")
     group.add_argument("-j", "--n-jobs", type=_THREADS, help="threads (default: all cores)")
 
 

@@ -26,7 +26,7 @@ from maxmargin.problems import Certificate, DualProblem, certify
 from maxmargin.reductions.side_by_side import Part, shared_rows, solve_side_by_side
 from maxmargin.report import Progress
 from maxmargin.rows import Rows
-from maxmargin.solvers import smo
+from maxmargin.solvers import auto
 from maxmargin.solvers.loop import Limits, Solution, Status
 from maxmargin.solvers.memory import MEGABYTE, cache_bytes
 from maxmargin.threads import threads
@@ -141,7 +141,7 @@ class KernelMachine(BaseEstimator):
         precision = kernel_choice.choose_precision(self, choice, data, [part.terms for part in parts])
         rows = kernel_choice.make_rows(choice, data, precision, budget)
         everything = [*parts, *extra]
-        shared = shared_rows(rows, everything, budget, self.n_jobs)
+        shared = shared_rows(rows, everything, budget, self.n_jobs) if self._shares_rows(everything) else rows
         with self._reporting() as callback:
             max_time = None if self.max_time is None else max(0.0, self.max_time - spent)
             limits = Limits(self.tol, self.tol_gap, self.max_iter, max_time, callback)
@@ -163,11 +163,25 @@ class KernelMachine(BaseEstimator):
             raise ValueError(
                 f"selection_rows={self.selection_rows!r} is for the selections 'mg' and 'hmg', not {self.selection!r}."
             )
-        solve = self.solver if callable(self.solver) else smo.solve
         shrinking: Any = getattr(self, "shrinking", False)  # without bounds there is nothing to shrink
-        if isinstance(shrinking, bool | np.bool_):
-            shrinking = "bounds" if shrinking else False
-        return partial(solve, selection=self.selection, rows=self.selection_rows, shrinking=shrinking)
+        if isinstance(shrinking, np.bool_):
+            shrinking = bool(shrinking)
+        if callable(self.solver):
+            shrinking = "bounds" if shrinking is True else shrinking
+            return partial(self.solver, selection=self.selection, rows=self.selection_rows, shrinking=shrinking)
+        options = {"selection": self.selection, "rows": self.selection_rows, "shrinking": shrinking}
+        if self.solver == "working-set":
+            auto.refuse_pair_options(**options)
+        return partial(auto.solve, solver=self.solver, **options)
+
+    def _shares_rows(self, parts: Sequence[Part]) -> bool:
+        """Whether the rows of several problems are kept for all of them: not where each computes its own in blocks."""
+        if self.solver == "working-set":
+            return False
+        if self.solver != "auto":
+            return True
+        shrinking = getattr(self, "shrinking", True)
+        return all(auto.choose_solver(part.terms, self.selection, shrinking) == "smo" for part in parts)
 
     @contextmanager
     def _reporting(self) -> Iterator[Callable[[Any], Any] | None]:

@@ -44,8 +44,10 @@ callback : callable, default=None
     problems it is called from several threads.
 precision : {'auto', 'float32', 'float64'}, default='auto'
     Precision of the kernel values; 'auto' is float32 where its rounding cannot matter at this `tol`.
-solver : {'auto', 'smo'} or callable, default='auto'
-    A function ``solver(problem, limits, *, selection, rows, shrinking, cache_size, start, n_jobs)`` that returns a
+solver : {'auto', 'smo', 'working-set'} or callable, default='auto'
+    'smo' moves pairs of variables, 'working-set' solves for large sets of them; 'auto' takes the first for small
+    problems and wherever `selection`, or `shrinking` by its name, asks for it. Or a function
+    ``solver(problem, limits, *, selection, rows, shrinking, cache_size, start, n_jobs)`` that returns a
     `maxmargin.solvers.Solution`.
 selection : {'auto', 'second-order', 'mvp', 'mg', 'hmg'}, default='auto'
     How the solver selects the pairs of variables that it moves.

@@ -41,7 +41,7 @@ COMMON: dict[str, list[Any]] = {
     "max_time": [POSITIVE, None],
     "callback": [callable, None],
     "precision": [StrOptions({"auto", "float32", "float64"})],
-    "solver": [StrOptions({"auto", "smo"}), callable],
+    "solver": [StrOptions({"auto", "smo", "working-set"}), callable],
     "selection": [StrOptions({"auto", "second-order", "mvp", "mg", "hmg"})],
     "selection_rows": [StrOptions({"two", "one", "all"})],
     "n_jobs": [Integral, None],

@@ -38,7 +38,10 @@ class NativeKernel(Kernel):
 
     def source(self, X: Any, precision: str, threads: int, weights: Floats | None = None) -> Any:
         self.check(X)
-        return self._engine(native_data(X), self._centre(X, precision, weights), precision, threads)
+        data = native_data(X)
+        codes = self._codes(data, precision, threads)
+        centre = np.empty(0) if codes is not None else self._centre(X, precision, weights)
+        return self._engine(data, centre, codes, precision, threads)
 
     def block(self, X: Any, Z: Any, precision: str = "float64") -> NDArray:
         """k(x, z) for every x of X and z of Z, shape (len(X), len(Z))."""
@@ -48,7 +51,7 @@ class NativeKernel(Kernel):
         """From examples X to their kernel values against Z, which is packed once; safe from several threads."""
         self.check(Z)
         z = native_data(Z)
-        columns = self._engine(z, self._centre(Z, precision), precision, 1)
+        columns = self._engine(z, self._centre(Z, precision), None, precision, 1)
 
         def values(X: Any) -> NDArray:
             self.check(X)
@@ -93,9 +96,14 @@ class NativeKernel(Kernel):
         """Whether k(x, x) = 1, as for every function of a distance."""
         return self.pairing in ("absolute", "chi_squared") or self.shape in ("gaussian", "matern32", "matern52")
 
-    def _engine(self, data: Any, centre: Floats, precision: str, threads: int) -> Any:
+    def _engine(self, data: Any, centre: Floats, codes: Any, precision: str, threads: int) -> Any:
         kind = core.Engine32 if precision == "float32" else core.Engine64
-        return kind(data, self._spec(), centre, threads)
+        return kind(data, self._spec(), centre, codes, threads)
+
+    def _codes(self, data: Any, precision: str, threads: int) -> Any:
+        """The data as integers of one unit, of which the native code makes exact sums; None where they are not."""
+        roundoff = 2.0**-24 if precision == "float32" else 2.0**-53
+        return core.find_codes(data, roundoff, not self.moves_with_data, threads) if self.pairing == "dot" else None
 
     def _spec(self) -> Any:
         return core.KernelSpec(PAIRINGS.index(self.pairing), SHAPES.index(self.shape), *self.parameters())

@@ -97,16 +97,25 @@ def best_intercepts(terms: Terms, f: ArrayLike) -> Floats:
     return intercepts
 
 
+def derivatives(terms: Terms, beta: Floats, f: Floats) -> tuple[Floats, Floats]:
+    """up and dn, shape (m,): infinite where a variable may not move that way."""
+    smooth = np.tile(f, terms.copies) + terms.p + terms.d * beta
+    up = np.where(beta >= terms.hi, np.inf, smooth + np.where(beta >= 0, terms.e, -terms.e))
+    dn = np.where(beta <= terms.lo, -np.inf, smooth + np.where(beta > 0, terms.e, -terms.e))
+    return up, dn
+
+
 def violation(terms: Terms, beta: ArrayLike, f: ArrayLike) -> float:
     r"""Largest KKT violation.
 
     With sums it is the largest over the groups of max dn - min up, without sums the largest projected gradient. up_i
     and dn_i are the derivatives of the dual objective to the right and left of beta_i, where it may move that way.
     """
-    beta, f = _checked(terms, beta, f)
-    smooth = np.tile(f, terms.copies) + terms.p + terms.d * beta
-    up = np.where(beta >= terms.hi, np.inf, smooth + np.where(beta >= 0, terms.e, -terms.e))
-    dn = np.where(beta <= terms.lo, -np.inf, smooth + np.where(beta > 0, terms.e, -terms.e))
+    return violation_of(terms, *derivatives(terms, *_checked(terms, beta, f)))
+
+
+def violation_of(terms: Terms, up: Floats, dn: Floats) -> float:
+    """The same of the derivatives."""
     if terms.group is None:
         return max(0.0, float(np.max(dn, initial=0.0)), float(np.max(-up, initial=0.0)))
     gaps = [dn[i].max(initial=-np.inf) - up[i].min(initial=np.inf) for _, _, i in terms.groups()]

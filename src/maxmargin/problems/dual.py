@@ -78,6 +78,11 @@ class Terms:
         """Number of rows of K."""
         return self.m // self.copies
 
+    @property
+    def is_linear_system(self) -> bool:
+        """Whether the optimum is where the gradient vanishes: no bounds, no kinks."""
+        return bool(np.isinf(self.lo).all() and np.isinf(self.hi).all() and not self.e.any())
+
     def groups(self) -> Iterator[tuple[int, float, NDArray[np.intp]]]:
         """Each group: its number, its sum, and its variables in order."""
         if self.group is not None:

@@ -31,8 +31,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maxmargin._native import core
-from maxmargin.problems import Certificate, DualProblem, Terms, certificate, certify, feasible_start, fold, project
+from maxmargin.problems import Certificate, DualProblem, Terms, certificate, feasible_start, fold, project
 from maxmargin.rows import Rows
+from maxmargin.solvers.ending import check_decision_values, conclude, holds, judged, roots_of_diagonal
 from maxmargin.solvers.finish import ROUNDS, SMALL, finish
 from maxmargin.solvers.loop import SLICE_SECONDS, Limits, Solution, State, Status, Watch
 from maxmargin.solvers.memory import cache_bytes
@@ -48,11 +49,7 @@ HISTORY = 100  # steps for which a multiplier must hold its variable at a bound
 SHRINK_INTERVAL = 1000  # most steps between two looks at what may be removed
 LEAST_SHRINK_INTERVAL = 16  # steps of very few variables
 UNSHRINK_AT = 10.0  # times the tolerance: all variables come back for the last steps
-FLOAT32_ROUNDING = 2.0**-24
 FLOAT64_ROUNDING = 2.0**-52
-ROUNDING_MATTERS = 1e-6  # tolerance below which the final certificate is made in float64
-ROUNDING_LIMIT = 4.0  # times the tolerance, beyond which rounded rows cannot tell whether it is kept
-SLACK = 0.01  # of a tolerance, for the rounding of a gradient that was updated many times
 DEAR_ENTRY = 100  # multiplications for a kernel value from which HMG's fewer rows outweigh its more steps
 PATIENCE = 0.25  # seconds of pairs after which the exact finish is tried; then again whenever these have doubled
 SMALL_SHARE = 0.05  # of the matrix in the cache, below which rows are computed again and again
@@ -138,8 +135,8 @@ def solve(
     budget = cache_bytes(cache_size)
     beta = feasible_start(problem.terms) if start is None else project(problem.terms, start)
     source = problem.rows.source(n_jobs)
-    roots = _roots_of_diagonal(source.diagonal(), problem.rows.precision)
-    solved_at_once = problem.terms.n <= SMALL and _is_linear_system(problem.terms)
+    roots = roots_of_diagonal(source.diagonal(), problem.rows.precision)
+    solved_at_once = problem.terms.n <= SMALL and problem.terms.is_linear_system
     if solved_at_once:
         # Where the curvature is small, pairs would take for ever; and any start would only cost digits.
         beta, _ = finish(problem, feasible_start(problem.terms))
@@ -154,30 +151,17 @@ def solve(
     _unshrink(pairs, watch)
     beta = pairs.beta()
     f = _decision_values(problem.terms, beta, pairs.gradient())
-    # What Cauchy and Schwarz do not promise of an indefinite kernel; NaN would pass for an optimum.
-    _check_finite(f, f"Example {{i}} has a kernel value that is infinite or NaN in {problem.rows.precision}")
+    check_decision_values(problem, f)
     if status is Status.CONVERGED and problem.terms.n <= SMALL:
         rounds = _Rounds(pairs, watch, ROUNDS)
         beta, f = finish(problem, beta if exact is None else exact, rounds)
-        result = certificate(problem.terms, beta, f)
-    elif min(limits.tol, limits.tol if limits.tol_gap is None else limits.tol_gap) < ROUNDING_MATTERS:
-        result = certify(problem, beta, n_jobs)
+        result, status = judged(certificate(problem.terms, beta, f), status, limits)
     else:
-        radius = _rounding(problem, beta)
-        result = certificate(problem.terms, beta, f, radius)
-        if status is Status.CONVERGED and radius > ROUNDING_LIMIT * limits.tol:
-            status = Status.STALLED  # the gradient that the pairs saw says nothing at this tolerance
-    if status is Status.CONVERGED and not _holds(result, limits):
-        status = Status.STALLED
+        result, status = conclude(problem, beta, f, status, limits, n_jobs)
     watch.look(_state(watch, pairs, result.violation, result.gap))
     return Solution(
         beta, f, result, status, pairs.steps + solved_at_once, watch.seconds, watch.trace(), _counters(pairs)
     )
-
-
-def _is_linear_system(terms: Terms) -> bool:
-    """Whether the optimum is where the gradient vanishes: no bounds, no kinks."""
-    return bool(np.isinf(terms.lo).all() and np.isinf(terms.hi).all() and not terms.e.any())
 
 
 def _run(
@@ -237,7 +221,7 @@ def _finish_early(pairs: Any, problem: DualProblem, watch: Watch) -> tuple[Statu
     """The exact finish where pairs take long, for at most as long as they took: converged with its beta, or nothing."""
     rounds = _Rounds(pairs, watch, math.inf, until=2 * watch.seconds)
     beta, f = finish(problem, pairs.beta(), rounds)
-    if rounds.stop is None and _holds(certificate(problem.terms, beta, f), watch.limits):
+    if rounds.stop is None and holds(certificate(problem.terms, beta, f), watch.limits):
         return Status.CONVERGED, beta
     return rounds.stop, None
 
@@ -312,21 +296,6 @@ def _native_solver(problem: DualProblem, source: Any, beta: Floats, options: Opt
     )
 
 
-def _roots_of_diagonal(diagonal: Floats, precision: str) -> Floats:
-    """The norms of the examples; by Cauchy and Schwarz every entry of K is finite where the diagonal is."""
-    _check_finite(diagonal, f"The kernel value of example {{i}} with itself is {{value}} in {precision}")
-    return np.sqrt(np.abs(diagonal))
-
-
-def _check_finite(values: Floats, fault: str) -> None:
-    """Raise ValueError, with the fault at the first example i that has one, unless all values are finite."""
-    finite = np.isfinite(values)
-    if not finite.all():
-        i = int(np.argmin(finite))
-        where = fault.format(i=i, value=values[i])
-        raise ValueError(f"{where}, but kernel values must be finite: scale the data, or use float64.")
-
-
 def _shrink_interval(shrinking: Shrinking, n: int) -> int:
     if shrinking == "history":
         return HISTORY // 4
@@ -356,26 +325,9 @@ def _gap_reached(pairs: Any, problem: DualProblem, limits: Limits) -> bool:
     return _current_certificate(pairs, problem.terms).gap <= limits.tol_gap
 
 
-def _holds(result: Certificate, limits: Limits) -> bool:
-    """Whether the final certificate, which knows of rounding, keeps the tolerances that the pairs reached."""
-    goal = math.inf if limits.tol_gap is None else limits.tol_gap
-    return result.violation <= (1 + SLACK) * limits.tol and result.gap <= (1 + SLACK) * goal
-
-
 def _current_certificate(pairs: Any, terms: Terms) -> Certificate:
     beta = pairs.beta()
     return certificate(terms, beta, _decision_values(terms, beta, pairs.gradient()))
-
-
-def _rounding(problem: DualProblem, beta: Floats) -> float:
-    r"""How far rounded kernel values may put a decision value off: four standard deviations of independent errors.
-
-    The float32 values of row i are off by about :math:`u r_i`, u = 2^-24 and r the rows' own `rounding`, so a decision
-    value by a sum of such errors with the coefficients as weights: :math:`4 u \|r \cdot \beta\|_2`.
-    """
-    if problem.rows.precision == "float64":
-        return 0.0
-    return 4 * FLOAT32_ROUNDING * float(np.linalg.norm(problem.rows.rounding() * fold(problem.terms, beta)))
 
 
 def _state(watch: Watch, pairs: Any, violation: float, gap: float) -> State:

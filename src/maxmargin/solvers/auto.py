@@ -1,0 +1,67 @@
+"""Which solver serves a problem: the table behind ``solver="auto"``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maxmargin.problems import DualProblem, Terms
+from maxmargin.solvers import smo, working_set
+from maxmargin.solvers.loop import Limits, Solution
+
+LARGE = 5000  # examples from which working sets pay
+
+SOLVERS = ("auto", "smo", "working-set")
+
+
+def solve(
+    problem: DualProblem,
+    limits: Limits | None = None,
+    *,
+    solver: str = "auto",
+    selection: str = "auto",
+    rows: str = "two",
+    shrinking: smo.Shrinking | bool = True,
+    **options: Any,
+) -> Solution:
+    """Solve a dual problem by the solver of that name.
+
+    Parameters
+    ----------
+    problem : DualProblem
+    limits : Limits, optional
+    solver : {"auto", "smo", "working-set"}
+    selection, rows, shrinking
+        Of the pair solver: with "auto" they mean it wherever they are not the defaults. The working sets have none of
+        these choices.
+    options
+        ``cache_size``, ``start`` and ``n_jobs``, which every solver has.
+
+    Returns
+    -------
+    Solution
+    """
+    chosen = choose_solver(problem.terms, selection, shrinking) if solver == "auto" else solver
+    if chosen == "working-set":
+        refuse_pair_options(selection, rows, shrinking)
+        return working_set.solve(problem, limits, **options)
+    rule: smo.Shrinking = "bounds" if shrinking is True else shrinking
+    return smo.solve(problem, limits, selection=selection, rows=rows, shrinking=rule, **options)
+
+
+def choose_solver(terms: Terms, selection: str = "auto", shrinking: smo.Shrinking | bool = True) -> str:
+    """What ``solver="auto"`` means.
+
+    Pairs for small problems, for a linear system (whose variables are all free, so that working sets save no rows), and
+    where somebody says how pairs are to be chosen or set aside; else working sets.
+    """
+    asks_for_pairs = selection != "auto" or isinstance(shrinking, str)
+    return "smo" if terms.n < LARGE or terms.is_linear_system or asks_for_pairs else "working-set"
+
+
+def refuse_pair_options(selection: str, rows: str, shrinking: smo.Shrinking | bool) -> None:
+    """Raise ValueError for options of the pair solver that a working set has no use for."""
+    for name, value, allowed in (("selection", selection, ("auto",)), ("shrinking", shrinking, (True, False))):
+        if isinstance(value, str) and value not in allowed:
+            raise ValueError(f'{name}={value!r} is for the pair solver: use solver="smo", or leave it out.')
+    if rows != "two":
+        raise ValueError(f'selection_rows={rows!r} is for the pair solver: use solver="smo", or leave it out.')
