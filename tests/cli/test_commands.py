@@ -125,6 +125,57 @@ def test_probabilities_are_written_as_svm_predict_does(shell: Shell) -> None:
     np.testing.assert_array_equal(table[:, 1:], expected.predict_proba(X_TEST))
 
 
+SENTENCE = """Prob. model for test data: target value = predicted value + z,
+z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma={:g}
+"""
+
+
+@pytest.mark.parametrize("kind", ["epsilon-svr", "nu-svr"])
+@pytest.mark.parametrize("form", ["maxmargin", "libsvm"])
+def test_the_noise_of_a_regression_is_said_as_svm_predict_does(kind: str, form: str, shell: Shell) -> None:
+    out = shell(f"train -s {kind} -b 1 -g 10 --seed 3 --format {form} {TRAIN} model")
+    scale = shell.json("info model")["noise_scale"]
+    assert scale == (models.load if form == "maxmargin" else models.import_libsvm)("model").noise_scale_
+    assert f"\nnoise scale {scale:.6g}\n" in out
+    errors = shell(f"predict {TEST} model")
+    assert shell(f"predict -b 1 {TEST} model out") == SENTENCE.format(scale) + errors
+    shell(f"predict -q {TEST} model plain")
+    assert shell.lines("out") == shell.lines("plain")
+    assert shell(f"predict -b 1 -q {TEST} model") == ""
+    assert shell.json(f"predict -b 1 {TEST} model")["noise_scale"] == scale
+    assert "noise_scale" not in shell.json(f"predict {TEST} model")
+    assert shell(f"predict -b 1 {TEST} model -").splitlines() == shell.lines("plain")
+    assert shell.err.endswith(SENTENCE.format(scale) + errors)
+
+
+def test_the_seed_is_that_of_the_folds_of_the_noise(shell: Shell) -> None:
+    first, again, other = (
+        shell.json(f"train -s 3 -b 1 -g 10 --seed {seed} -q {TRAIN} model")["noise_scale"] for seed in (3, 3, 4)
+    )
+    assert first == again != other
+
+
+@pytest.mark.parametrize("form", ["maxmargin", "libsvm"])
+def test_probabilities_of_a_one_class_machine_are_written_as_svm_predict_does(form: str, shell: Shell) -> None:
+    shell(f"train -s 2 -n 0.3 -b 1 -g 10 --format {form} -q {TRAIN} model")
+    shell(f"predict -b 1 -q {TEST} model out")
+    first, *lines = shell.lines("out")
+    assert first == "labels normal outlier"
+    model = (models.load if form == "maxmargin" else models.import_libsvm)("model")
+    table = np.array([line.split() for line in lines], float)
+    np.testing.assert_array_equal(table[:, 0], model.predict(X_TEST))
+    np.testing.assert_array_equal(table[:, 1:], model.predict_proba(X_TEST)[:, ::-1])
+    if form == "libsvm":
+        theirs = svmutil.svm_load_model("model")
+        _, _, expected = svmutil.svm_predict([], X_TEST, theirs, "-b 1 -q")
+        np.testing.assert_allclose(table[:, 1:], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["one-class", "epsilon-svr", "nu-svr"])
+def test_cross_validation_needs_no_probabilities(kind: str, shell: Shell) -> None:
+    assert shell.json(f"train -s {kind} -b 1 -v 3 -q {TRAIN}") == shell.json(f"train -s {kind} -v 3 -q {TRAIN}")
+
+
 def test_decision_values_are_written(shell: Shell) -> None:
     shell(f"train -g 10 -q {TRAIN} model")
     shell(f"predict --decision-values -q {TEST} model out")

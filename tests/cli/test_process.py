@@ -242,7 +242,7 @@ BAD = [
     (f"train {TRAIN} no/such/folder/model", 1, "no/such/folder/model: its folder does not exist"),
     (f"train {TRAIN} .", 1, ".: it is a folder, so no file can be written there"),
     (f"train -s nu-svr --loss huber {TRAIN} model", 2, "--loss huber is not a loss of nu-svr"),
-    (f"train -s 3 -b 1 {TRAIN} model", 2, "-b/--probability is not for epsilon-svr"),
+    (f"train -s 3 -b 1 --loss huber {TRAIN} model", 2, "-b/--probability is not for epsilon-svr with huber"),
     ("train -", 2, "data from standard input need a name for the model file"),
     (f"predict {TRAIN} {TRAIN}", 1, "is no model that can be read"),
     (f"predict {TRAIN} cut", 1, "cut is cut short"),

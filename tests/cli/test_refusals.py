@@ -74,6 +74,10 @@ def refused(words: str, code: int, sentence: str, capsys: pytest.CaptureFixture[
         ("train data out -s 1 --loss hinge", 2, "--loss hinge is not a loss of nu-svc"),
         ("train data out -b 1 --format libsvm", 2, "--format libsvm cannot hold the probabilities of -b 1"),
         ("train data out -b 1 --format svmlight", 2, "--format svmlight cannot hold the probabilities of -b 1"),
+        ("train data out -s 1 -b 1 --format libsvm", 2, "--format libsvm cannot hold the probabilities of -b 1"),
+        ("train data out -s 3 -b 1 --format svmlight", 2, "--format svmlight cannot hold the probabilities of -b 1"),
+        ("train data out -s 3 -b 1 --loss quantile", 2, "-b/--probability is not for epsilon-svr with quantile"),
+        ("train data out -s 3 -b 1 --loss least-squares", 2, "-b/--probability is not for epsilon-svr with least"),
         ("train data out -s 2 --format svmlight", 2, "--format svmlight cannot hold the model of a OneClassSVM"),
         ("train data out -t 4 --format svmlight", 2, "with the kernel precomputed"),
     ],
@@ -82,6 +86,23 @@ def test_options_that_do_not_go_together(
     words: str, code: int, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refused(words, code, sentence, capsys)
+
+
+@pytest.mark.parametrize("kind", ["one-class", "epsilon-svr", "nu-svr"])
+def test_models_without_probabilities(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "-q", "-s", kind, "data", "plain"]) == 0
+    refused("predict data plain out -b 1", 2, "plain has no probabilities for -b/--probability: train it with", capsys)
+
+
+def test_a_one_class_machine_with_too_few_outliers_has_no_probabilities(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "-s", "2", "-n", "0.001", "-b", "1", "data", "plain"]) == 0
+    assert "maxmargin: warning: There are no probabilities: they take 5 outliers and 5" in capsys.readouterr().err
+    refused("predict data plain out -b 1", 2, "it was trained on too few outliers, or on too few others", capsys)
+
+
+def test_fewer_rows_than_the_folds_of_the_noise(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("few").write_text("1 1:1\n2 1:2\n3 1:3\n4 1:4\n")
+    refused("train -s 3 -b 1 few out", 1, "which take at least 5 examples of positive weight, but there are", capsys)
 
 
 def test_other_names_of_the_data_are_no_targets_either(capsys: pytest.CaptureFixture[str]) -> None:

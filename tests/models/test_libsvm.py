@@ -181,20 +181,6 @@ def test_sparse_and_precomputed_models_are_exported(tmp_path: Path) -> None:
     np.testing.assert_allclose(ours_in_libsvm_order(model, NEW @ X.T, sorted(LABELS[3])), values, rtol=1e-9, atol=1e-9)
 
 
-def test_probabilities_are_never_dropped_in_silence(tmp_path: Path) -> None:
-    path = str(tmp_path / "model")
-    svmutil.svm_save_model(path, trained("-b 1", labels(2)))
-    with pytest.warns(UserWarning, match=f"{path}: the probabilities are left out, their formula is LIBSVM's own"):
-        model = models.import_libsvm(path)
-    assert not hasattr(model, "predict_proba")
-    model.probability = True
-    with pytest.raises(ValueError, match="two slopes for each pair of classes; drop_probabilities=True exports"):
-        models.export_libsvm(model, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-    models.export_libsvm(model, tmp_path / "out", drop_probabilities=True)
-    assert libsvm_text.read(tmp_path / "out").prob_a == ()
-
-
 def test_what_libsvm_cannot_hold_is_refused(tmp_path: Path) -> None:
     y = labels(3)
     cases = [

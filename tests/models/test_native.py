@@ -103,6 +103,20 @@ def test_probabilities(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
+@pytest.mark.parametrize(
+    "model", [estimators.SVR(probability=True), estimators.NuSVR(probability=True, random_state=3)], ids=str
+)
+def test_the_noise_of_a_regression(model: Any, tmp_path: Path) -> None:
+    loaded = assert_round_trip(model.fit(X, TARGET), tmp_path / "model")
+    assert loaded.noise_scale_ == model.noise_scale_
+
+
+def test_the_probabilities_of_a_one_class_machine(tmp_path: Path) -> None:
+    model = estimators.OneClassSVM(nu=0.3, probability=True).fit(X)
+    loaded = assert_round_trip(model, tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
 def test_feature_names(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=["a", "b", "c", "ü"])

@@ -17,7 +17,7 @@ from maxmargin.cli import files, parser, precomputed
 from maxmargin.cli.command import NOT_CONVERGED, OK, UsageError
 from maxmargin.cli.convert import WRITERS
 from maxmargin.cli.output import print_json
-from maxmargin.cli.scores import scores
+from maxmargin.cli.scores import noise, scores
 from maxmargin.report import Progress
 
 # Type and loss: the class, and what makes it that loss. The first loss of a type is its default.
@@ -144,10 +144,12 @@ def cross_validate(args: argparse.Namespace) -> int:
     model = estimator(args)
     X, y, columns = _read(args)
     _forget_unknown_weights(model, y)
+    classes = args.type in CLASSIFIERS
+    if args.probability and not classes:
+        model.set_params(probability=False)  # the predictions are the same, and nothing else is looked at
     if args.cross_validation > X.shape[0]:
         raise UsageError(f"{args.cross_validation} folds are more than the {X.shape[0]} rows of {args.data}")
     X = X if columns is None else X[:, columns]
-    classes = args.type in CLASSIFIERS
     fold = _folds(y, args.cross_validation, classes, args.seed)
     predicted = np.empty_like(y) if classes else np.empty(len(y))
     stopped = 0
@@ -212,7 +214,7 @@ def outcome(model: Any) -> dict[str, Any]:
     """What a fit has come to; of several problems the sums of the objectives and the worst of the rest."""
     statuses = [str(getattr(status, "value", status)) for status in np.atleast_1d(np.asarray(model.status_, object))]
     stopped = [status for status in statuses if status != "converged"]
-    return {
+    found = {
         "class": type(model).__name__,
         "kernel": model.kernel,
         "status": stopped[0] if stopped else "converged",
@@ -224,6 +226,7 @@ def outcome(model: Any) -> dict[str, Any]:
         "violation": float(np.max(model.kkt_violation_)),
         "support_vectors": len(model.support_),
     }
+    return found | noise(model)
 
 
 def _forget_unknown_weights(model: Any, y: np.ndarray, warn: bool = True) -> None:
@@ -241,7 +244,7 @@ def _check_format(args: argparse.Namespace, model: Any) -> None:
     """Refuse, before the fit, what the format cannot hold whatever the fit finds."""
     if args.format == "maxmargin":
         return
-    if args.probability:
+    if args.probability and (args.format == "svmlight" or args.type in CLASSIFIERS):
         raise UsageError(f"--format {args.format} cannot hold the probabilities of -b 1; --format maxmargin can")
     classes, kernels = FOREIGN[args.format]
     name = type(model).__name__
@@ -280,4 +283,6 @@ def _print(found: dict[str, Any], shape: tuple[int, ...]) -> None:
     print(f"primal {found['primal']:.8g}, dual {found['dual']:.8g}")
     print(f"relative gap {found['gap']:.1e}, KKT violation {found['violation']:.1e}")
     print(f"{found['support_vectors']:,} support vectors")
+    if "noise_scale" in found:
+        print(f"noise scale {found['noise_scale']:.6g}")
     print(f"saved {found['model']}")

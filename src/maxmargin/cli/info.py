@@ -56,6 +56,8 @@ def _sizes(model: Any) -> dict[str, Any]:
     if hasattr(model, "classes_"):
         found["classes"] = model.classes_.tolist()
         found["support_vectors_by_class"] = np.asarray(model.n_support_).tolist()
+    if hasattr(model, "noise_scale_"):
+        found["noise_scale"] = model.noise_scale_
     return found
 
 
@@ -66,7 +68,9 @@ def _libsvm(path: str) -> dict[str, Any]:
     found["support_vectors"] = model.coef.shape[1]
     if model.label:
         found |= {"classes": list(model.label), "support_vectors_by_class": list(model.n_sv)}
-    return {**found, "probabilities": bool(model.prob_a)}
+    elif model.prob_a:
+        found["noise_scale"] = model.prob_a[0]
+    return {**found, "probabilities": bool(model.prob_a or model.density_marks)}
 
 
 def _data(path: str, zero_based: bool) -> dict[str, Any]:

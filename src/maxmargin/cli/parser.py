@@ -90,7 +90,12 @@ def _train(commands: argparse._SubParsersAction) -> None:
     _solver_options(parser.add_argument_group("solver"))
     output = parser.add_argument_group("output")
     output.add_argument(
-        "-b", "--probability", type=int, choices=(0, 1), default=0, help="fit probabilities (default 0)"
+        "-b",
+        "--probability",
+        type=int,
+        choices=(0, 1),
+        default=0,
+        help="fit probabilities; for nu-svr and epsilon-svr the noise of the targets (default 0)",
     )
     output.add_argument("-v", "--cross-validation", type=_FOLDS, metavar="FOLDS", help="cross-validate; saves no model")
     output.add_argument("--seed", type=_SEED, default=0, help="seed of the folds and of the probabilities (default 0)")
@@ -155,7 +160,14 @@ def _predict(commands: argparse._SubParsersAction) -> None:
     _data(parser)
     parser.add_argument("model", help="model file: maxmargin or LIBSVM")
     parser.add_argument("output", nargs="?", help="file for the predictions; - is standard output (default: none)")
-    parser.add_argument("-b", "--probability", type=int, choices=(0, 1), default=0, help="write probabilities too")
+    parser.add_argument(
+        "-b",
+        "--probability",
+        type=int,
+        choices=(0, 1),
+        default=0,
+        help="write probabilities too; of a regression, print the noise of the targets",
+    )
     parser.add_argument("--decision-values", action="store_true", help="write decision values too")
     _reporting(parser)
 

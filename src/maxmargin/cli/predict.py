@@ -9,13 +9,21 @@ from typing import Any, TextIO
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import is_regressor
+from sklearn.base import is_outlier_detector, is_regressor
 
 from maxmargin import models
 from maxmargin.cli import files, precomputed
 from maxmargin.cli.command import OK, UsageError
 from maxmargin.cli.output import number, print_json, write_lines
-from maxmargin.cli.scores import scores
+from maxmargin.cli.scores import noise, scores
+
+# svm-predict's words.
+NOISE = (
+    "Prob. model for test data: target value = predicted value + z,\n"
+    "z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma={:g}"
+)
+
+UNWRITTEN = "probabilities and decision values need a file to be written to"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -26,14 +34,18 @@ def run(args: argparse.Namespace) -> int:
     model, X, y = _fitting_rows(args, model)
     if is_regressor(model):
         files.require_numbers(args.data, y)
+    report_to = sys.stderr if args.output == "-" else sys.stdout
+    uncertain = noise(model) if args.probability else {}
+    if uncertain and not (args.quiet or args.json):
+        print(NOISE.format(uncertain["noise_scale"]), file=report_to)
     predicted = model.predict(X)
     if args.output:
         write_lines(args.output, _lines(args, model, X, predicted))
     found = scores(model, predicted, y)
     if args.json:
-        print_json({**found, "model": args.model, "data": args.data, "output": args.output})
+        print_json({**found, **uncertain, "model": args.model, "data": args.data, "output": args.output})
     elif not args.quiet:
-        _print(found, sys.stderr if args.output == "-" else sys.stdout)
+        _print(found, report_to)
     return OK
 
 
@@ -54,8 +66,8 @@ def read_model(path: str) -> Any:
 
 def _check_output(args: argparse.Namespace) -> None:
     """Refuse what cannot be written before anything is read."""
-    if args.output is None and (args.probability or args.decision_values):
-        raise UsageError("probabilities and decision values need a file to be written to")
+    if args.output is None and args.decision_values:
+        raise UsageError(UNWRITTEN)
     if args.output == "-" and args.json:
         raise UsageError("predictions and --json both go to standard output: name a file for the predictions")
     if args.output is not None:
@@ -64,10 +76,19 @@ def _check_output(args: argparse.Namespace) -> None:
 
 def _check_values(args: argparse.Namespace, model: Any) -> None:
     """Refuse values that the model does not have."""
-    if args.probability and not hasattr(model, "predict_proba"):
-        raise UsageError(f"{args.model} has no probabilities for -b/--probability: train it with -b 1")
+    if args.probability and args.output is None and not is_regressor(model):
+        raise UsageError(UNWRITTEN)
+    if args.probability and not _has_probabilities(model):
+        too_few = is_outlier_detector(model) and model.probability
+        reason = "it was trained on too few outliers, or on too few others" if too_few else "train it with -b 1"
+        raise UsageError(f"{args.model} has no probabilities for -b/--probability: {reason}")
     if args.decision_values and not hasattr(model, "decision_function"):
         raise UsageError(f"a {type(model).__name__} has no decision values besides its predictions")
+
+
+def _has_probabilities(model: Any) -> bool:
+    """Whether the fit found what -b 1 asks for: of a regression the scale of its noise."""
+    return bool(noise(model)) if is_regressor(model) else hasattr(model, "predict_proba")
 
 
 def _fitting_rows(args: argparse.Namespace, model: Any) -> tuple[Any, Any, np.ndarray]:
@@ -100,14 +121,23 @@ def same_width(model: Any, X: Any) -> tuple[Any, Any]:
 def _lines(args: argparse.Namespace, model: Any, X: Any, predicted: np.ndarray) -> Iterator[str]:
     """One line a row: the prediction, then the values asked for; -b 1 writes svm-predict's line of labels first."""
     columns = []
-    if args.probability:
-        columns.append(model.predict_proba(X))
-        yield " ".join(["labels", *(number(label) for label in model.classes_)])
+    if args.probability and not is_regressor(model):
+        names, probabilities = _probabilities(model, X)
+        columns.append(probabilities)
+        yield " ".join(["labels", *names])
     if args.decision_values:
         columns.append(np.asarray(model.decision_function(X)).reshape(len(predicted), -1))
     values = np.hstack(columns) if columns else np.empty((len(predicted), 0))
     for label, row in zip(predicted, values, strict=True):
         yield " ".join([number(label), *(number(value) for value in row)])
+
+
+def _probabilities(model: Any, X: Any) -> tuple[list[str], np.ndarray]:
+    """The probabilities in svm-predict's order of columns, and its names of these."""
+    probabilities = model.predict_proba(X)
+    if is_outlier_detector(model):
+        return ["normal", "outlier"], probabilities[:, ::-1]
+    return [number(label) for label in model.classes_], probabilities
 
 
 def _print(found: dict[str, Any], file: TextIO) -> None:

@@ -26,3 +26,8 @@ def scores(model: Any, predicted: np.ndarray, y: np.ndarray) -> dict[str, Any]:
         return {"rows": len(y)}
     correct = int(np.sum(predicted == y))
     return {"accuracy": 100.0 * correct / len(y), "correct": correct, "rows": len(y)}
+
+
+def noise(model: Any) -> dict[str, float]:
+    """The scale of a regression's noise, where the fit has estimated it."""
+    return {"noise_scale": model.noise_scale_} if hasattr(model, "noise_scale_") else {}

@@ -79,6 +79,17 @@ probability : bool, default='deprecated'
     Whether `predict_proba` is to be available, from decision values of 5 folds. The most probable class is always
     the one that `predict` says."""
 
+NOISE = """\
+probability : bool, default=False
+    Whether to estimate the noise of the targets, `noise_scale_`, from the residuals of 5 folds, as LIBSVM does.
+random_state : int, RandomState instance or None, default=None
+    Seed of the folds of `probability`; None is one fixed seed."""
+
+NOISE_SCALE = """\
+noise_scale_ : float
+    With ``probability=True`` only: the scale sigma of the targets' noise around their predictions, of which the density
+    at z is exp(-abs(z) / sigma) / (2 sigma)."""
+
 FITTED = """\
 support_ : ndarray of shape (n_SV,)
     Indices of the support vectors.
@@ -124,6 +135,8 @@ SECTIONS = {
     "classes": CLASSES,
     "votes": VOTES,
     "probability": PROBABILITY,
+    "noise": NOISE,
+    "noise_scale": NOISE_SCALE,
     "fitted": FITTED,
     "classified": CLASSIFIED,
 }

@@ -61,6 +61,9 @@ CLASSIFIER: dict[str, list[Any]] = {
     "random_state": ["random_state"],
 }
 
+# Every regressor that can estimate the noise of its targets.
+NOISE: dict[str, list[Any]] = {"probability": ["boolean"], "random_state": ["random_state"]}
+
 COST = [Interval(Real, 0.0, None, closed="right")]
 NU = [Interval(Real, 0.0, 1.0, closed="right")]
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin.estimators.docs import documented
-from maxmargin.estimators.parameters import BOUNDED, COMMON, COST, NOT_NEGATIVE, NU, StrOptions, keep
-from maxmargin.estimators.regressor import KernelRegressor
+from maxmargin.estimators.noise import NoisyRegressor
+from maxmargin.estimators.parameters import BOUNDED, COMMON, COST, NOISE, NOT_NEGATIVE, NU, StrOptions, keep
 from maxmargin.losses import EpsilonInsensitive, NuRegression, SquaredEpsilonInsensitive
 from maxmargin.problems import Terms
 
@@ -23,7 +23,7 @@ LOSSES: dict[str, type[EpsilonInsensitive | SquaredEpsilonInsensitive]] = {
 
 
 @documented
-class SVR(KernelRegressor):
+class SVR(NoisyRegressor):
     r"""Epsilon-support vector regression.
 
     .. math::
@@ -42,10 +42,12 @@ class SVR(KernelRegressor):
     <shrinking>
     loss : {'epsilon_insensitive', 'squared_epsilon_insensitive'}, default='epsilon_insensitive'
         The loss L.
+    <noise>
     <solving>
 
     Attributes
     ----------
+    <noise_scale>
     <fitted>
 
     Examples
@@ -65,6 +67,7 @@ class SVR(KernelRegressor):
     _parameter_constraints: dict[str, list[Any]] = {
         **COMMON,
         **BOUNDED,
+        **NOISE,
         "C": COST,
         "epsilon": NOT_NEGATIVE,
         "loss": [StrOptions(set(LOSSES))],
@@ -85,6 +88,8 @@ class SVR(KernelRegressor):
         verbose: int = False,
         max_iter: int = -1,
         loss: str = "epsilon_insensitive",
+        probability: bool = False,
+        random_state: int | np.random.RandomState | None = None,
         fit_intercept: bool = True,
         tol_gap: float | None = None,
         max_time: float | None = None,
@@ -103,7 +108,7 @@ class SVR(KernelRegressor):
 
 
 @documented
-class NuSVR(KernelRegressor):
+class NuSVR(NoisyRegressor):
     r"""Nu-support vector regression.
 
     .. math::
@@ -120,10 +125,12 @@ class NuSVR(KernelRegressor):
         Weight of one example's loss; finite.
     <kernel>
     <shrinking>
+    <noise>
     <solving>
 
     Attributes
     ----------
+    <noise_scale>
     <fitted>
 
     Examples
@@ -139,7 +146,7 @@ class NuSVR(KernelRegressor):
     shrinking: bool | str
     nu: float
 
-    _parameter_constraints: dict[str, list[Any]] = {**COMMON, **BOUNDED, "C": COST, "nu": NU}
+    _parameter_constraints: dict[str, list[Any]] = {**COMMON, **BOUNDED, **NOISE, "C": COST, "nu": NU}
 
     def __init__(
         self,
@@ -155,6 +162,8 @@ class NuSVR(KernelRegressor):
         cache_size: float | str = 200,
         verbose: int = False,
         max_iter: int = -1,
+        probability: bool = False,
+        random_state: int | np.random.RandomState | None = None,
         fit_intercept: bool = True,
         tol_gap: float | None = None,
         max_time: float | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,8 @@ from maxmargin.estimators.base import KernelMachine
 from maxmargin.estimators.training import TrainingSet, read
 from maxmargin.problems import Terms
 from maxmargin.reductions import Part
+from maxmargin.rows import Rows
+from maxmargin.solvers.loop import Solution
 
 Floats = NDArray[np.float64]
 
@@ -23,16 +26,20 @@ class SingleMachine(KernelMachine):
 
     n_iter_: int
 
-    def _fit_one(self, data: TrainingSet, terms: Terms) -> None:
-        """Solve the problem with the given terms and store its one decision function."""
+    def _fit_one(self, data: TrainingSet, terms: Terms, extra: Sequence[Part] = ()) -> tuple[list[Solution], Rows]:
+        """Solve the problem with the given terms and store its one decision function.
+
+        The extra problems are solved beside it. All solutions come back, its own first, and the rows that they read.
+        """
         parts = [Part(np.arange(terms.n), terms)]
-        solutions, _ = self._solve(data, parts)
-        coef, intercept = self._expand(parts, solutions)[0]
+        solutions, rows = self._solve(data, parts, extra)
+        coef, intercept = self._expand(parts, solutions[:1])[0]
         support = np.flatnonzero(coef)
         self._n_support = np.array([len(support)], dtype=np.int32)
         self._store_support(data, support, coef[None, :], np.array([intercept]))
-        self._store_solutions(solutions)
+        self._store_solutions(solutions[:1], solutions[1:])
         self.n_iter_ = int(solutions[0].n_iter)
+        return solutions, rows
 
 
 class KernelRegressor(RegressorMixin, SingleMachine):
@@ -62,8 +69,7 @@ class KernelRegressor(RegressorMixin, SingleMachine):
         self : estimator
             The fitted regression.
         """
-        data = read(self, X, y, sample_weight, _check_targets)
-        self._fit_one(data, self._terms(data.y, self.C * data.weights))
+        self._fit_targets(read(self, X, y, sample_weight, _check_targets))
         return self
 
     def predict(self, X: Any) -> Floats:
@@ -80,6 +86,10 @@ class KernelRegressor(RegressorMixin, SingleMachine):
             Predictions.
         """
         return self._decision_values(X)[:, 0]
+
+    def _fit_targets(self, data: TrainingSet) -> None:
+        """Solve the problem of the data and store what it gives."""
+        self._fit_one(data, self._terms(data.y, self.C * data.weights))
 
 
 def _check_targets(y: Any) -> Floats:

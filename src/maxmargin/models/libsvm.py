@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,9 @@ def import_libsvm(path: str | os.PathLike[str], *, n_features: int | None = None
     several classes have equally many votes: LIBSVM takes the one that came first in its data, the estimator the least.
 
     The file does not say with which C, nu or epsilon it was trained, nor how well: those parameters keep their
-    defaults, and there are no objectives and no gap. Its probabilities follow another formula than the estimators' (one
-    sigmoid with an offset for each pair); they are left out, with a warning.
+    defaults, and there are no objectives and no gap. A classifier's probabilities follow another formula than the
+    estimators' (one sigmoid with an offset for each pair); they are left out, with a warning. The scale of a
+    regression's noise and the marks of a one-class machine mean the same here and are kept.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ def import_libsvm(path: str | os.PathLike[str], *, n_features: int | None = None
         SVC, NuSVC, OneClassSVM, SVR or NuSVR, with sparse support vectors.
     """
     model = libsvm_text.read(path)
-    if model.prob_a or model.density_marks:
+    if model.label and (model.prob_a or model.prob_b):
         warnings.warn(f"{os.fspath(path)}: the probabilities are left out, their formula is LIBSVM's own", stacklevel=2)
     return to_estimator(model, n_features, os.fspath(path))
 
@@ -63,15 +65,17 @@ def export_libsvm(model: Any, path: str | os.PathLike[str], *, drop_probabilitie
     path : path-like
         The file; written whole or not at all.
     drop_probabilities : bool, default False
-        The estimators' probabilities have two slopes for each pair of classes where LIBSVM has one sigmoid, so a model
-        with probabilities is refused, or with True written without them.
+        The classifiers' probabilities have two slopes for each pair of classes where LIBSVM has one sigmoid, so a
+        classifier with probabilities is refused, or with True written without them. True leaves out a regression's
+        noise and the probabilities of a one-class machine too, which the file can state.
     """
-    if getattr(model, "probability", False) is True and not drop_probabilities:
+    stated = from_estimator(model)
+    if stated.label and getattr(model, "probability", False) is True and not drop_probabilities:
         raise ValueError(
             "LIBSVM's file cannot state this model's probabilities, which have two slopes for each pair of classes; "
             "drop_probabilities=True exports the model without them"
         )
-    libsvm_text.write(from_estimator(model), path)
+    libsvm_text.write(replace(stated, prob_a=(), density_marks=()) if drop_probabilities else stated, path)
 
 
 def from_estimator(model: Any) -> LibsvmModel:
@@ -93,7 +97,17 @@ def from_estimator(model: Any) -> LibsvmModel:
             coef, rho = -coef, -rho
     precomputed = model.kernel_ is None
     vectors = np.asarray(model.support_, np.int64) + 1 if precomputed else sp.csr_matrix(model.support_vectors_)
-    return LibsvmModel(svm_type=svm_type, rho=rho, coef=coef, vectors=vectors, label=label, n_sv=n_sv, **_kernel(model))
+    return LibsvmModel(
+        svm_type=svm_type,
+        rho=rho,
+        coef=coef,
+        vectors=vectors,
+        label=label,
+        n_sv=n_sv,
+        prob_a=(model.noise_scale_,) if hasattr(model, "noise_scale_") else (),
+        density_marks=tuple(getattr(model, "density_marks_", ())),
+        **_kernel(model),
+    )
 
 
 def _labels(classes: np.ndarray) -> tuple[int, ...]:
@@ -134,7 +148,7 @@ def to_estimator(model: LibsvmModel, n_features: int | None = None, name: str = 
         vectors = sp.csr_matrix((vectors.data, vectors.indices, vectors.indptr), shape=(len(coef[0]), width))
     sign = -1.0 if len(model.label) == 2 else 1.0
     estimator = _constructed(model)
-    vars(estimator).update(_expansion(coef, -rho, sign, precomputed))
+    vars(estimator).update(_expansion(coef, -rho, sign, precomputed) | _uncertainty(model))
     estimator.support_vectors_ = np.empty((0, 0)) if precomputed else vectors
     estimator.support_ = (vectors - 1 if precomputed else np.arange(coef.shape[1])).astype(np.int32)
     estimator.kernel_ = None if precomputed else _kernel_object(model)
@@ -156,7 +170,16 @@ def _constructed(model: LibsvmModel) -> Any:
     named = {"kernel": _KERNELS.get(model.kernel_type, model.kernel_type)}
     stated = libsvm_text.PARAMETERS.get(model.kernel_type, ())
     parameters = {parameter: getattr(model, parameter) for parameter in stated}
+    if _uncertainty(model):
+        parameters["probability"] = True
     return getattr(estimators, _ESTIMATORS[model.svm_type])(**named, **parameters)
+
+
+def _uncertainty(model: LibsvmModel) -> dict[str, Any]:
+    """The fitted attributes that the file states of a regression's noise or of a one-class machine's probabilities."""
+    if model.density_marks:
+        return {"density_marks_": np.array(model.density_marks)}
+    return {"noise_scale_": model.prob_a[0]} if model.prob_a and not model.label else {}
 
 
 def _kernel_object(model: LibsvmModel) -> kernels.Kernel:

@@ -19,6 +19,15 @@ PARAMETERS = {"polynomial": ("degree", "gamma", "coef0"), "rbf": ("gamma",), "si
 _COUNTS = ("degree", "nr_class", "total_sv", "label", "nr_sv")
 _NUMBERS = ("gamma", "coef0", "rho", "probA", "probB", "prob_density_marks")
 _SINGLE = ("degree", "nr_class", "total_sv", "gamma", "coef0")
+# What a type has of probabilities: sigmoids, the scale of its noise, or ten marks.
+_PROBABILITIES = {
+    "c_svc": ("probA", "probB"),
+    "nu_svc": ("probA", "probB"),
+    "one_class": ("prob_density_marks",),
+    "epsilon_svr": ("probA",),
+    "nu_svr": ("probA",),
+}
+_MARKS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,10 +174,26 @@ def _model(header: dict[str, list[str]], lines: list[str], name: str) -> LibsvmM
         coef0=kernel.get("coef0", 0.0),
         label=label,
         n_sv=n_sv,
-        prob_a=tuple(_finite(header.get("probA", []))),
-        prob_b=tuple(_finite(header.get("probB", []))),
-        density_marks=tuple(_finite(header.get("prob_density_marks", []))),
+        **_probabilities(header, svm_type, pairs, name),
     )
+
+
+def _probabilities(header: dict[str, list[str]], svm_type: str, pairs: int, name: str) -> dict[str, Any]:
+    """What the file has of probabilities, which must be what its type has."""
+    found: dict[str, tuple[float, ...]] = {}
+    for key, field in (("probA", "prob_a"), ("probB", "prob_b"), ("prob_density_marks", "density_marks")):
+        values = tuple(_finite(header.get(key, [])).tolist())
+        count = _MARKS if field == "density_marks" else pairs
+        if key in header and key not in _PROBABILITIES[svm_type]:
+            raise ValueError(f"{name} is damaged: a {svm_type} has no {key}")
+        if key in header and len(values) != count:
+            raise ValueError(f"{name} is damaged: {key} should have {count} values and has {len(values)}")
+        found[field] = values
+    if svm_type in ("epsilon_svr", "nu_svr") and min(found["prob_a"], default=0.0) < 0:
+        raise ValueError(f"{name} is damaged: the scale of its noise, probA, is {found['prob_a'][0]:g}")
+    if any(np.diff(found["density_marks"]) < 0):
+        raise ValueError(f"{name} is damaged: prob_density_marks do not ascend")
+    return found
 
 
 def _classes(header: dict[str, list[str]], total: int, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:

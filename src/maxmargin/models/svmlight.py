@@ -21,7 +21,7 @@ def export_svmlight(model: Any, path: str | os.PathLike[str]) -> None:
     SVM-light's decision value is :math:`\sum_i \alpha_i y_i k(v_i, x) - b`, positive for the second class of
     ``model.classes_``. Its kernels are :math:`x^T z`, :math:`(s\, x^T z + r)^d`, :math:`e^{-g \|x - z\|^2}` and
     :math:`\tanh(s\, x^T z + r)`. svm_classify keeps feature values in float32, so its values differ from the
-    estimator's in the seventh digit. Probabilities have no place in the file and are left out.
+    estimator's in the seventh digit. Probabilities and noise have no place in the file and are left out.
 
     Parameters
     ----------
