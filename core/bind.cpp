@@ -9,6 +9,7 @@
 #include <string>
 
 #include "pair_solver.hpp"
+#include "arena.hpp"
 #include "row_store.hpp"
 #include "shared_rows.hpp"
 #include "working_matrix.hpp"
@@ -273,6 +274,18 @@ void bind_working_sets(nb::module_& m, const std::string& suffix) {
             s.keep(rows.data(), index(rows.size()));
           },
           "ids"_a)
+      .def(
+          "products",
+          [](Store& s, Vector<index> ids, Vector<double> coefficient, Vector<index> columns,
+             nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> sums) {
+            auto const rows = checked_ids(ids, s.size()), wanted = checked_ids(columns, s.size());
+            if (coefficient.size() != rows.size() || sums.size() != wanted.size())
+              throw nb::value_error("The rows, their coefficients and the sums differ in size.");
+            nb::gil_scoped_release free;
+            s.source().products(rows.data(), coefficient.data(), index(rows.size()), wanted.data(),
+                                index(wanted.size()), sums.data());
+          },
+          "ids"_a, "coefficient"_a, "columns"_a, "sums"_a)
       .def_prop_ro("rows_computed", &Store::rows_computed)
       .def_prop_ro("hits", &Store::hits)
       .def_prop_ro("bytes", &Store::bytes);
@@ -291,8 +304,35 @@ void bind_working_sets(nb::module_& m, const std::string& suffix) {
           },
           "leaving"_a, "joining"_a)
       .def("members", [](Square& s) { return to_numpy(s.members()); })
+      .def(
+          "values",
+          [](Square& s) {
+            index stride = 0;
+            const T* const values = s.resident(stride);
+            auto const size = std::size_t(s.size());
+            return nb::ndarray<nb::numpy, const T, nb::ndim<2>>(values, {size, size}, nb::handle(),
+                                                                {std::int64_t(stride), std::int64_t(1)});
+          },
+          nb::rv_policy::reference_internal, "The matrix where it lies, until the next exchange.")
       .def_prop_ro("entries_computed", &Square::entries_computed)
       .def_prop_ro("bytes", &Square::bytes);
+}
+
+nb::ndarray<nb::numpy, double, nb::ndim<2>> square(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> K,
+                                                   Vector<index> rows) {
+  auto const at = checked_ids(rows, index(std::min(K.shape(0), K.shape(1))));
+  if (K.stride(1) != 1) throw nb::value_error("The rows of the matrix must be contiguous.");
+  auto* const kept = new mm::Arena<double>(std::ptrdiff_t(std::max<std::size_t>(1, at.size() * at.size())));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<mm::Arena<double>*>(p); });
+  {
+    nb::gil_scoped_release free;
+    double* out = kept->data();
+    for (index r : at) {
+      const double* const row = K.data() + r * K.stride(0);
+      for (index c : at) *out++ = row[c];
+    }
+  }
+  return nb::ndarray<nb::numpy, double, nb::ndim<2>>(kept->data(), {at.size(), at.size()}, owner);
 }
 
 }  // namespace
@@ -317,6 +357,7 @@ NB_MODULE(_core, m) {
             return to_numpy(std::move(out));
           },
           "squared"_a, "centre"_a, "Squared norms, or 1-norms, of the rows less a centre (empty: 0), in float64.");
+  m.def("square", &square, "K"_a, "rows"_a, "Rows and columns of a matrix, in memory that is kept between fits.");
   nb::class_<mm::Codes>(m, "Codes")
       .def_ro("unit", &mm::Codes::unit)
       .def_ro("base", &mm::Codes::base)

@@ -127,11 +127,11 @@ void Engine<T>::cross(const index* ids, index count, const index* columns, index
 /// Each thread takes a run of the columns, and computes and adds up the rows of a few columns at a time: these, the
 /// rows and the kernel values stay in its cache.
 template <class T>
-void Engine<T>::accumulate(const index* ids, const double* coefficient, T* const* places, index count, index last,
-                           double* sums) {
+void Engine<T>::add_up(const Columns<T>& columns, const index* ids, const double* coefficient, T* const* places,
+                       index count, index last, double* sums) const {
   std::vector<RowBlock<T>> blocks;
-  for (index r = 0; r < count; r += rows_a_piece) blocks.push_back(columns_->rows(ids + r, std::min(rows_a_piece, count - r)));
-  index const wide = columns_->columns_a_piece();
+  for (index r = 0; r < count; r += rows_a_piece) blocks.push_back(columns.rows(ids + r, std::min(rows_a_piece, count - r)));
+  index const wide = columns.columns_a_piece();
   parallel(threads_for(double(count) * double(last)), last, wide, [&](index from, index to) {
     std::vector<T> values(std::size_t(rows_a_piece * wide));
     std::vector<const T*> rows;
@@ -140,13 +140,27 @@ void Engine<T>::accumulate(const index* ids, const double* coefficient, T* const
       index const some = std::min(wide, to - j);
       for (std::size_t b = 0; b < blocks.size(); ++b) {
         index const r = index(b) * rows_a_piece, here = std::min(rows_a_piece, count - r);
-        columns_->compute(blocks[b], here, j, j + some, values.data(), wide);
+        columns.compute(blocks[b], here, j, j + some, values.data(), wide);
         kernel_table<T>().accumulate(rows.data(), coefficient + r, here, some, sums + j);
         for (index i = 0; i < here; ++i)
-          if (places[r + i]) std::copy_n(rows[std::size_t(i)], some, places[r + i] + j);
+          if (places && places[r + i]) std::copy_n(rows[std::size_t(i)], some, places[r + i] + j);
       }
     }
   });
+}
+
+template <class T>
+void Engine<T>::accumulate(const index* ids, const double* coefficient, T* const* places, index count, index last,
+                           double* sums) {
+  add_up(*columns_, ids, coefficient, places, count, last, sums);
+}
+
+template <class T>
+void Engine<T>::products(const index* ids, const double* coefficient, index count, const index* columns, index width,
+                         double* sums) {
+  auto const chosen = columns_->sibling(width);
+  chosen->pack(columns, 0, width, threads_for(double(width)));
+  add_up(*chosen, ids, coefficient, nullptr, count, width, sums);
 }
 
 template <class T>

@@ -39,6 +39,20 @@ void RowSource<T>::accumulate(const index* ids, const double* coefficient, T* co
   }
 }
 
+template <class T>
+void RowSource<T>::products(const index* ids, const double* coefficient, index count, const index* columns,
+                            index width, double* sums) {
+  index const wide = padded(width), together = std::clamp<index>(most_values / wide, 1, std::max<index>(1, count));
+  std::vector<T> values(static_cast<std::size_t>(together * wide));
+  std::vector<const T*> pieces;
+  for (index i = 0; i < together; ++i) pieces.push_back(values.data() + i * wide);
+  for (index r = 0; r < count; r += together) {
+    index const here = std::min(together, count - r);
+    cross(ids + r, here, columns, width, values.data(), wide);
+    kernel_table<T>().accumulate(pieces.data(), coefficient + r, here, width, sums);
+  }
+}
+
 template class RowSource<float>;
 template class RowSource<double>;
 

@@ -38,6 +38,10 @@ class RowSource {
   virtual void accumulate(const index* ids, const double* coefficient, T* const* places, index count, index last,
                           double* sums);
 
+  /// sums[c] += sum_r coefficient[r] k(x_ids[r], x_columns[c]) by the indices of the examples.
+  virtual void products(const index* ids, const double* coefficient, index count, const index* columns, index width,
+                        double* sums);
+
   /// All rows where they lie, row i at i * stride, if they do in the original order; else null.
   virtual const T* resident(index& stride) const {
     stride = 0;
@@ -65,6 +69,8 @@ class Engine final : public RowSource<T> {
   void cross(const index* ids, index count, const index* columns, index width, T* out, index stride) override;
   void accumulate(const index* ids, const double* coefficient, T* const* places, index count, index last,
                   double* sums) override;
+  void products(const index* ids, const double* coefficient, index count, const index* columns, index width,
+                double* sums) override;
   void diagonal(double* out) override;
 
   /// Rows begin ... end - 1 of other data against every column; not with codes.
@@ -76,6 +82,8 @@ class Engine final : public RowSource<T> {
  private:
   void pack(index first, index last);
   int threads_for(double entries) const;
+  void add_up(const Columns<T>& columns, const index* ids, const double* coefficient, T* const* places, index count,
+              index last, double* sums) const;
   template <class MakeRows>
   void spread(const Columns<T>& columns, MakeRows&& make, index count, index first, index last, T* out,
               index stride) const;

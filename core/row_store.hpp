@@ -25,6 +25,7 @@ class RowStore {
 
   bool holds(index id) const { return slot_of_[std::size_t(id)] >= 0; }
   index size() const { return n_; }
+  RowSource<T>& source() { return *source_; }
   index rows_computed() const { return computed_; }
   index hits() const { return hits_; }
   double bytes() const { return double(stored_) * double(stride_) * sizeof(T); }

@@ -138,10 +138,11 @@ class KernelMachine(BaseEstimator):
         """
         choice = kernel_choice.choose_kernel(self, data)
         budget = cache_bytes(self.cache_size)
-        precision = kernel_choice.choose_precision(self, choice, data, [part.terms for part in parts])
-        rows = kernel_choice.make_rows(choice, data, precision, budget)
         everything = [*parts, *extra]
-        shared = shared_rows(rows, everything, budget, self.n_jobs) if self._shares_rows(everything) else rows
+        by_pairs = self._all_by_pairs(everything)
+        precision = kernel_choice.choose_precision(self, choice, data, [part.terms for part in parts], by_pairs)
+        rows = kernel_choice.make_rows(choice, data, precision, budget)
+        shared = shared_rows(rows, everything, budget, self.n_jobs) if by_pairs else rows
         with self._reporting() as callback:
             max_time = None if self.max_time is None else max(0.0, self.max_time - spent)
             limits = Limits(self.tol, self.tol_gap, self.max_iter, max_time, callback)
@@ -174,8 +175,8 @@ class KernelMachine(BaseEstimator):
             auto.refuse_pair_options(**options)
         return partial(auto.solve, solver=self.solver, **options)
 
-    def _shares_rows(self, parts: Sequence[Part]) -> bool:
-        """Whether the rows of several problems are kept for all of them: not where each computes its own in blocks."""
+    def _all_by_pairs(self, parts: Sequence[Part]) -> bool:
+        """Whether pairs, which ask for row by row, solve every problem; working sets compute their own in blocks."""
         if self.solver == "working-set":
             return False
         if self.solver != "auto":

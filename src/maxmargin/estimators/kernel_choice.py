@@ -25,6 +25,7 @@ NOT_FINITE = (
 
 SINGLE_ROUNDING = 6e-8  # unit roundoff of float32
 SMALLEST_SINGLE, LARGEST_SINGLE = 1e-15, 1e15
+USEFUL = 100.0  # times the tolerance, up to which float32 takes working sets most of the way
 SMALL = 2000  # rows from which float32 pays
 
 
@@ -94,7 +95,9 @@ def _squares(X: Any) -> Any:
     return type(X)((values * values, X.indices, X.indptr), shape=X.shape)
 
 
-def choose_precision(estimator: Any, choice: KernelChoice, data: TrainingSet, terms: Sequence[Terms]) -> str:
+def choose_precision(
+    estimator: Any, choice: KernelChoice, data: TrainingSet, terms: Sequence[Terms], by_pairs: bool
+) -> str:
     r"""float32 kernel values where their rounding cannot matter, else float64.
 
     The float32 values of row i are off by about :math:`u r_i`, u = 6e-8 and r the kernel's `rounding`. With
@@ -102,17 +105,20 @@ def choose_precision(estimator: Any, choice: KernelChoice, data: TrainingSet, te
     :math:`u B \|r\|_2`: beyond tol, "auto" means float64. B is the largest bound; where there is none,
     2 max(abs(p)) / d, which no coefficient exceeds. It also means float64 up to 2,000 rows, where float32 saves nothing
     worth having, for tol_gap below 1e-6, where float32 would overflow, and for the values of a user's function, which
-    are float64 already.
+    are float64 already. Working sets go on in float64 by themselves where float32 cannot tell any more, and for
+    tol_gap: they start with float32 unless its rounding is a hundred times what tol allows.
     """
     requested: str = estimator.precision
     if requested != "auto":
         return requested
-    if max(part.n for part in terms) <= SMALL or (estimator.tol_gap is not None and estimator.tol_gap < 1e-6):
+    tight = by_pairs and estimator.tol_gap is not None and estimator.tol_gap < 1e-6
+    if max(part.n for part in terms) <= SMALL or tight:
         return "float64"
     if isinstance(choice.kernel, Callable) or not (_fits_single(choice.largest) and _fits_single(choice.gamma)):
         return "float64"
     size = max(_coefficient_size(part) * np.sqrt(part.n) for part in terms)
-    return "float64" if not SINGLE_ROUNDING * _rounding(choice, data) * size <= estimator.tol else "float32"
+    rough = SINGLE_ROUNDING * _rounding(choice, data) * size
+    return "float32" if rough <= (1.0 if by_pairs else USEFUL) * estimator.tol else "float64"
 
 
 def _fits_single(x: float) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin.kernels.kernel import Kernel, count, part_of
+from maxmargin.kernels.kernel import Kernel, count, part_of, share_of_diagonal
 from maxmargin.rows.rows import Floats, Rows
 
 
@@ -37,9 +37,12 @@ class ComputedRows(Rows):
         self.kernel, self.X, self.precision, self.weights = kernel, X, precision, weights
         self.n = count(X)
         self.entry_cost = kernel.cost(X)
+        self.exact_sums = False  # as long as no source has looked at the data
 
     def source(self, n_jobs: int | None = None) -> Any:
-        return self.kernel.source(self.X, self.precision, self._threads(n_jobs), self.weights)
+        source = self.kernel.source(self.X, self.precision, self._threads(n_jobs), self.weights)
+        self.exact_sums = getattr(source, "storage", None) == "integers"
+        return source
 
     def with_precision(self, precision: str) -> Rows:
         return self if precision == self.precision else ComputedRows(self.kernel, self.X, precision, self.weights)
@@ -52,4 +55,7 @@ class ComputedRows(Rows):
         return self.kernel.diag(self.X)
 
     def rounding(self) -> Floats:
-        return np.zeros(self.n) if self.precision == "float64" else self.kernel.rounding(self.X, self.weights)
+        if self.precision == "float64":
+            return np.zeros(self.n)
+        # Sums of small integers are exact, and only the function of them is rounded.
+        return share_of_diagonal(self.diag()) if self.exact_sums else self.kernel.rounding(self.X, self.weights)

@@ -24,7 +24,7 @@ def conclude(
     """The certificate of where a run stopped, and the status that it allows."""
     if min(limits.tol, limits.tol if limits.tol_gap is None else limits.tol_gap) < ROUNDING_MATTERS:
         return judged(certify(problem, beta, n_jobs), status, limits)
-    radius = _rounding(problem, beta)
+    radius = rounding_radius(problem, beta)
     if status is Status.CONVERGED and radius > ROUNDING_LIMIT * limits.tol:
         status = Status.STALLED  # the gradient that the solver saw says nothing at this tolerance
     return judged(certificate(problem.terms, beta, f, radius), status, limits)
@@ -62,7 +62,7 @@ def _check_finite(values: Floats, fault: str) -> None:
         raise ValueError(f"{where}, but kernel values must be finite: scale the data, or use float64.")
 
 
-def _rounding(problem: DualProblem, beta: Floats) -> float:
+def rounding_radius(problem: DualProblem, beta: Floats) -> float:
     r"""How far rounded kernel values may put a decision value off: four standard deviations of independent errors.
 
     The float32 values of row i are off by about :math:`u r_i`, u = 2^-24 and r the rows' own `rounding`, so a decision

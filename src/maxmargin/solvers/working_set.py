@@ -18,17 +18,19 @@ gradients; Zanni, Serafini & Zanghirati (2006) made the working sets large.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maxmargin._native import core
-from maxmargin.problems import DualProblem, certificate, feasible_start, fold, project
+from maxmargin.problems import Certificate, DualProblem, certificate, feasible_start, fold, project
 from maxmargin.problems.certificate import derivatives, violation_of
-from maxmargin.solvers.ending import check_decision_values, conclude, roots_of_diagonal
+from maxmargin.solvers.ending import check_decision_values, conclude, roots_of_diagonal, rounding_radius
 from maxmargin.solvers.loop import SLICE_SECONDS, Limits, Solution, State, Status, Watch
 from maxmargin.solvers.memory import cache_bytes
+from maxmargin.solvers.polish import Polish
 from maxmargin.solvers.smo import ETA, GAIN_ROWS, SELECTIONS, Pause
 from maxmargin.threads import threads
 
@@ -43,6 +45,9 @@ WIDER = 1.5  # factor of the room where the rounds stagnate
 STAGNANT = 4  # rounds
 LOOSE = 0.2  # of the violation, to which the next working set is solved
 MATRIX_SHARE = 0.5  # of the budget, at most, for the matrix of the working set
+NEARER = 0.1  # share of the tolerance to which the rounds go before Newton takes over
+TIGHTER, TIGHTEST = 0.1, 1e-6  # factors of the tolerance where Newton's method needs a nearer start
+COUNTERS = ("rows_computed", "entries_computed", "cache_hits", "cache_misses", "cache_bytes")
 SEED = 0  # of the first working set
 
 
@@ -74,18 +79,55 @@ def solve(
     Solution
     """
     limits = limits or Limits()
+    budget = cache_bytes(cache_size)
     beta = feasible_start(problem.terms) if start is None else project(problem.terms, start)
-    run = _Run(problem, limits, beta, cache_bytes(cache_size), n_jobs)
-    status = run.add_rows(fold(problem.terms, beta)) or _rounds(run)
+    run = _Run(problem, Watch(limits), beta, budget, n_jobs)
+    tol = limits.tol if limits.tol_gap is None else NEARER * limits.tol
+    status = run.add_rows(fold(problem.terms, beta)) or _rounds(run, tol)
     check_decision_values(problem, run.f)
-    result, status = conclude(problem, run.beta, run.f, status, limits, n_jobs)
+    if status is Status.CONVERGED and rounding_radius(problem, run.beta) > limits.tol:
+        status = _go_on_exactly(run, limits.tol, budget, n_jobs)
+    result, status = conclude(run.problem, run.beta, run.f, status, replace(limits, tol_gap=None), n_jobs)
+    if limits.tol_gap is not None and status is Status.CONVERGED and result.gap > limits.tol_gap:
+        result, status = _close_gap(run, budget, n_jobs)
     run.look(result.violation, result.gap)
     return Solution(run.beta, run.f, result, status, run.steps, run.watch.seconds, run.watch.trace(), run.counters())
 
 
-def _rounds(run: _Run) -> Status:
+def _go_on_exactly(run: _Run, tol: float, budget: float, n_jobs: int | None) -> Status:
+    """Rounds with float64 rows from where the run stands, which takes over what they find."""
+    exact = DualProblem(run.problem.rows.with_precision("float64"), run.terms)
+    run.give_back()
+    nearer = _Run(exact, run.watch, run.beta, budget, n_jobs)
+    status = nearer.add_rows(fold(run.terms, run.beta)) or _rounds(nearer, tol)
+    nearer.give_back()
+    run.problem, run.beta, run.f, run.steps = exact, nearer.beta, nearer.f, run.steps + nearer.steps
+    run.spent = {name: run.spent[name] + nearer.spent[name] for name in run.spent}
+    return status
+
+
+def _close_gap(run: _Run, budget: float, n_jobs: int | None) -> tuple[Certificate, Status]:
+    """Newton's method in float64 to the gap that is asked for; where it does not settle, pairs take it nearer."""
+    limits = run.watch.limits
+    goal = math.inf if limits.tol_gap is None else limits.tol_gap
+    tol = limits.tol
+    run.give_back()
+    while True:
+        polish = Polish(run.problem, run.beta, limits, run.look, budget, n_jobs)
+        status = polish.run(run.f)
+        if polish.f is not None:
+            run.beta, run.f = polish.beta, polish.f
+        if status is not Status.STALLED or tol < TIGHTEST * limits.tol:
+            return certificate(run.terms, run.beta, run.f), status
+        tol *= TIGHTER
+        status = _go_on_exactly(run, tol, budget, n_jobs)
+        result = certificate(run.terms, run.beta, run.f)
+        if status is not Status.CONVERGED or result.gap <= goal:
+            return result, status
+
+
+def _rounds(run: _Run, tol: float) -> Status:
     """Rounds until the largest violation over all variables is at most the tolerance."""
-    tol = run.watch.limits.tol
     prices = run.prices()
     run.change_members(np.empty(0, np.int64), run.first_members(prices))
     eps, room, progress = LOOSE * prices.violation, float(FIRST), _Progress()
@@ -95,10 +137,8 @@ def _rounds(run: _Run) -> Status:
             return stop
         prices = run.prices()
         if prices.violation <= tol:
-            if run.gap_reached():
-                return Status.CONVERGED
-            tol = 0.3 * min(tol, prices.violation)
-        elif stop is Status.STALLED and (run.holds_all() or eps <= tol / 2):
+            return Status.CONVERGED
+        if stop is Status.STALLED and (run.holds_all() or eps <= tol / 2):
             return Status.STALLED
         stop = run.look(prices.violation)
         if stop is not None:
@@ -149,8 +189,8 @@ class _Prices(NamedTuple):
 class _Run:
     """Where the method stands: beta, f = K beta, the working set, and what has been spent."""
 
-    def __init__(self, problem: DualProblem, limits: Limits, beta: Floats, budget: float, n_jobs: int | None) -> None:
-        self.problem, self.terms, self.watch = problem, problem.terms, Watch(limits)
+    def __init__(self, problem: DualProblem, watch: Watch, beta: Floats, budget: float, n_jobs: int | None) -> None:
+        self.problem, self.terms, self.watch = problem, problem.terms, watch
         self.beta, self.f = beta, np.zeros(self.terms.n)
         self.members: Ids = np.empty(0, np.int64)
         self.steps = self.round = 0
@@ -160,10 +200,11 @@ class _Run:
         roots_of_diagonal(source.diagonal(), problem.rows.precision)
         most = max(FIRST, math.isqrt(int(MATRIX_SHARE * budget) // (4 if single else 8)))
         self.most_members = min(self.terms.n, most)
-        self.matrix = (core.WorkingMatrix32 if single else core.WorkingMatrix64)(source, self.most_members)
-        self.store = (core.RowStore32 if single else core.RowStore64)(
+        self.matrix: Any = (core.WorkingMatrix32 if single else core.WorkingMatrix64)(source, self.most_members)
+        self.store: Any = (core.RowStore32 if single else core.RowStore64)(
             source, (1 - MATRIX_SHARE) * budget, threads(n_jobs)
         )
+        self.spent = dict.fromkeys(COUNTERS, 0.0)
         self.pair_solver = core.PairSolver32 if single else core.PairSolver64
 
     def holds_all(self) -> bool:
@@ -306,26 +347,29 @@ class _Run:
 
     # Reports ----------------------------------------------------------------------------------------------------------
 
-    def gap_reached(self) -> bool:
-        goal = self.watch.limits.tol_gap
-        return goal is None or self._gap() <= goal
-
-    def _gap(self) -> float:
-        return certificate(self.terms, self.beta, self.f).gap
-
     def look(self, violation: float, gap: float = math.nan, steps: int = 0) -> Status | None:
         """Record where the run stands; a status when it must stop."""
-        rows, hits = self.store.rows_computed, self.store.hits
+        spent = self.counters()
+        rows, hits = int(spent["rows_computed"]), int(spent["cache_hits"])
         return self.watch.look(
             State(self.watch.seconds, self.steps + steps, violation, gap, len(self.members), rows, hits)
         )
 
     def counters(self) -> dict[str, float]:
-        rows, n = self.store.rows_computed, self.terms.n
-        return {
+        """Rows computed, and what the stores held at last."""
+        if self.store is None:
+            return self.spent
+        rows = self.store.rows_computed
+        now = {
             "rows_computed": rows,
-            "entries_computed": float(rows) * n + self.matrix.entries_computed,
+            "entries_computed": float(rows) * self.terms.n + self.matrix.entries_computed,
             "cache_hits": self.store.hits,
             "cache_misses": rows,
             "cache_bytes": self.store.bytes + self.matrix.bytes,
         }
+        return {name: value + self.spent[name] for name, value in now.items()}
+
+    def give_back(self) -> None:
+        """The memory of the rows, for what comes next."""
+        self.spent = self.counters() | {"cache_bytes": 0.0}
+        self.store = self.matrix = None
