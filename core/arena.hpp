@@ -1,5 +1,6 @@
-// Large blocks of memory for rows. First touch of fresh memory is slow, so blocks lie on huge pages where the system has
-// them, and those that are given back are kept for the next fit of the process until somebody asks for their release.
+// Large blocks of memory for rows. First touch of fresh memory is slow, so blocks lie on huge pages where the system
+// has them, and those that are given back are kept for the next fit of the process until somebody asks for their
+// release.
 #pragma once
 
 #include <cstddef>

@@ -8,8 +8,8 @@
 
 #include <string>
 
-#include "pair_solver.hpp"
 #include "arena.hpp"
+#include "pair_solver.hpp"
 #include "row_store.hpp"
 #include "shared_rows.hpp"
 #include "working_matrix.hpp"

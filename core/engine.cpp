@@ -130,7 +130,8 @@ template <class T>
 void Engine<T>::add_up(const Columns<T>& columns, const index* ids, const double* coefficient, T* const* places,
                        index count, index last, double* sums) const {
   std::vector<RowBlock<T>> blocks;
-  for (index r = 0; r < count; r += rows_a_piece) blocks.push_back(columns.rows(ids + r, std::min(rows_a_piece, count - r)));
+  for (index r = 0; r < count; r += rows_a_piece)
+    blocks.push_back(columns.rows(ids + r, std::min(rows_a_piece, count - r)));
   index const wide = columns.columns_a_piece();
   parallel(threads_for(double(count) * double(last)), last, wide, [&](index from, index to) {
     std::vector<T> values(std::size_t(rows_a_piece * wide));

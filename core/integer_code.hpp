@@ -16,10 +16,13 @@ using Int = V<std::int32_t>;
 constexpr int int_lanes = lanes<std::int32_t>;
 constexpr mm::index code_panel = 2 * int_lanes;
 
-/// sum + the inner products of x's numbers with those of each lane of z. With bytes, x holds unsigned and z signed ones.
+/// sum + the inner products of x's numbers with those of each lane of z. With bytes, x holds unsigned and z signed
+/// ones.
 #if defined(__AVX512VNNI__) && defined(__AVX512F__)
 constexpr int code_group = 4;
-inline Int multiply_add(Int sum, Int x, Int z) { return Int(_mm512_dpbusd_epi32(__m512i(sum), __m512i(x), __m512i(z))); }
+inline Int multiply_add(Int sum, Int x, Int z) {
+  return Int(_mm512_dpbusd_epi32(__m512i(sum), __m512i(x), __m512i(z)));
+}
 #else
 constexpr int code_group = 2;
 inline Int multiply_add(Int sum, Int x, Int z) {
@@ -46,8 +49,8 @@ inline V<T> numbers(Int v, int w) {
 
 /// The kernel function of exact inner products: of the distance |x|^2 + |z|^2 - 2 <x, z>, or of the product itself.
 template <class T>
-inline void finish_codes(const mm::KernelSpec& k, double unit_squared, Int products, std::int32_t x_square, Int z_square,
-                         T* out) {
+inline void finish_codes(const mm::KernelSpec& k, double unit_squared, Int products, std::int32_t x_square,
+                         Int z_square, T* out) {
   Int const distances = x_square + z_square - 2 * products;
   for (int w = 0; w < int(sizeof(T)) / 4; ++w) {
     V<T> const product = T(unit_squared) * numbers<T>(products, w);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "vector_table.hpp"
@@ -57,7 +58,8 @@ struct RowBlock {
   std::vector<index> indptr;
   std::vector<std::int32_t> indices;
   std::vector<T> norms;
-  CodeBlock codes;  // instead of all that, where the columns are codes
+  CodeBlock codes;                     // instead of all that, where the columns are codes
+  std::unique_ptr<RowBlock> frequent;  // the most frequent features apart, where the columns have them in panels
 
   RowOperand<T> operand(index count) const {
     return {count, values.data(), indptr.empty() ? nullptr : indptr.data(), indices.data(),

@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "row_source.hpp"
+
+#include <algorithm>
 
 namespace mm {
 
@@ -40,8 +40,8 @@ void RowSource<T>::accumulate(const index* ids, const double* coefficient, T* co
 }
 
 template <class T>
-void RowSource<T>::products(const index* ids, const double* coefficient, index count, const index* columns,
-                            index width, double* sums) {
+void RowSource<T>::products(const index* ids, const double* coefficient, index count, const index* columns, index width,
+                            double* sums) {
   index const wide = padded(width), together = std::clamp<index>(most_values / wide, 1, std::max<index>(1, count));
   std::vector<T> values(static_cast<std::size_t>(together * wide));
   std::vector<const T*> pieces;

@@ -9,7 +9,7 @@ namespace mm {
 
 namespace {
 constexpr index least_together = 48, most_together = 1536;  // rows computed between two looks at the clock
-constexpr index columns_a_piece = 2048;  // of stored rows that are added up together
+constexpr index columns_a_piece = 2048;                     // of stored rows that are added up together
 constexpr std::int64_t calls_until_stale = 2;
 constexpr double entries_for_a_thread = 2e5;
 }  // namespace

@@ -17,8 +17,8 @@ class RowStore {
   /// sums += K[:, ids] coefficient. Stored rows are read, the others computed. A computed row is stored where it is
   /// `worth` it or was computed before, in the place of the row that is least worth: not kept, then longest unused.
   /// Does as much as some seconds allow, at least one piece, and returns how many of the ids are done.
-  index accumulate(const index* ids, const double* coefficient, const std::uint8_t* worth, index count,
-                   double seconds, double* sums);
+  index accumulate(const index* ids, const double* coefficient, const std::uint8_t* worth, index count, double seconds,
+                   double* sums);
 
   /// Rows that are to stay before all others.
   void keep(const index* ids, index count);
@@ -40,11 +40,11 @@ class RowStore {
   index n_, stride_, slots_;
   int threads_;
   Arena<T> arena_;
-  std::vector<index> slot_of_;       // by example; -1: not stored
-  std::vector<index> owner_;         // by slot
-  std::vector<std::int64_t> used_;   // by slot: the call of the last use
+  std::vector<index> slot_of_;             // by example; -1: not stored
+  std::vector<index> owner_;               // by slot
+  std::vector<std::int64_t> used_;         // by slot: the call of the last use
   std::vector<std::uint8_t> kept_, seen_;  // by example
-  std::vector<index> victims_;       // slots that may be given away, the next at the end
+  std::vector<index> victims_;             // slots that may be given away, the next at the end
   std::int64_t calls_ = 0;
   index stored_ = 0, computed_ = 0, hits_ = 0;
   index together_ = 48;  // rows computed in one block

@@ -24,8 +24,13 @@ namespace mm {
 
 extern const VectorTable MM_JOIN(table_, MM_ISA);
 constinit const VectorTable MM_JOIN(table_, MM_ISA) = {
-    MM_QUOTE(MM_ISA),        kernel_functions<float>(), kernel_functions<double>(),
-    pair_functions<float>(), pair_functions<double>(), code_group, code_panel,
+    MM_QUOTE(MM_ISA),
+    kernel_functions<float>(),
+    kernel_functions<double>(),
+    pair_functions<float>(),
+    pair_functions<double>(),
+    code_group,
+    code_panel,
 };
 
 }  // namespace mm

@@ -51,6 +51,7 @@ struct GatherOperand {
   const index* order = nullptr;  // position -> stored row
   index dimension = 0;
   index first = 0, last = 0;  // positions to compute
+  bool begun = false;         // the sums go on from what stands in the result
 };
 
 /// Rows of small integers in groups of 32 bits: four unsigned bytes or two 16-bit numbers, as code_group says.

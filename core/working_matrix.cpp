@@ -43,8 +43,7 @@ void WorkingMatrix<T>::fill(const std::vector<index>& places, const std::vector<
   source_->cross(joining.data(), fresh, members_.data(), size, values, wide);
   entries_ += double(fresh) * double(size);
   T* const K = matrix_.data();
-  for (index k = 0; k < fresh; ++k)
-    std::copy_n(values + k * wide, size, K + places[std::size_t(k)] * stride_);
+  for (index k = 0; k < fresh; ++k) std::copy_n(values + k * wide, size, K + places[std::size_t(k)] * stride_);
   for (index r0 = 0; r0 < size; r0 += block)
     for (index k0 = 0; k0 < fresh; k0 += block)
       for (index r = r0; r < std::min(r0 + block, size); ++r)

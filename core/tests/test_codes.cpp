@@ -79,9 +79,9 @@ void exact_values() {
           auto const codes = find_codes(x.view(), twofold, true, 1);
           EXPECT(codes != nullptr);
           double const gamma = 1.0 / (double(d) * levels * levels);
-          for (KernelSpec const& k :
-               {KernelSpec{Pairing::dot, Shape::gaussian, gamma, 0, 1}, KernelSpec{Pairing::dot, Shape::polynomial, gamma, 1, 2},
-                KernelSpec{Pairing::dot, Shape::matern32, gamma, 0, 1}}) {
+          for (KernelSpec const& k : {KernelSpec{Pairing::dot, Shape::gaussian, gamma, 0, 1},
+                                      KernelSpec{Pairing::dot, Shape::polynomial, gamma, 1, 2},
+                                      KernelSpec{Pairing::dot, Shape::matern32, gamma, 0, 1}}) {
             Engine<T> engine(x.view(), k, {}, codes, 2);
             EXPECT(std::string(engine.storage()) == "integers");
             index const wide = padded(n);
@@ -91,10 +91,12 @@ void exact_values() {
             engine.rows(ids.data(), n, 0, n, out.data(), wide);
             for (index r = 0; r < n; ++r)
               for (index j = 0; j < n; ++j) {
-                double const value = wanted(k, &x.values[std::size_t(ids[std::size_t(r)] * x.d)], &x.values[std::size_t(j * x.d)], x.d);
+                double const value =
+                    wanted(k, &x.values[std::size_t(ids[std::size_t(r)] * x.d)], &x.values[std::size_t(j * x.d)], x.d);
                 double const unit = sizeof(T) == 4 ? 4e-7 : 4e-15;
-                EXPECT(std::abs(double(out[std::size_t(r * wide + j)]) - value) <= unit * std::max(1.0, std::abs(value)),
-                       std::to_string(levels) + " levels, d " + std::to_string(d));
+                EXPECT(
+                    std::abs(double(out[std::size_t(r * wide + j)]) - value) <= unit * std::max(1.0, std::abs(value)),
+                    std::to_string(levels) + " levels, d " + std::to_string(d));
               }
           }
         }

@@ -113,8 +113,7 @@ void check_rows(Engine<T>& engine, const KernelSpec& k, const Rows& x, std::vect
 }
 
 template <class T>
-void check_engine(const MatrixView& view, const KernelSpec& k, const Rows& x, std::vector<double> centre,
-                  int threads) {
+void check_engine(const MatrixView& view, const KernelSpec& k, const Rows& x, std::vector<double> centre, int threads) {
   Engine<T> engine(view, k, std::move(centre), nullptr, threads);
   std::vector<index> all(static_cast<std::size_t>(x.n));
   std::iota(all.begin(), all.end(), index(0));

@@ -34,8 +34,8 @@ struct Points {
   std::shared_ptr<RowSource<T>> source(int threads) const {
     MatrixView v;
     v.rows = n, v.columns = d, v.values = x.data(), v.row_stride = d, v.column_stride = 1;
-    return std::make_shared<Engine<T>>(v, KernelSpec{Pairing::dot, Shape::gaussian, 0.5, 0, 1}, std::vector<double>{}, nullptr,
-                                       threads);
+    return std::make_shared<Engine<T>>(v, KernelSpec{Pairing::dot, Shape::gaussian, 0.5, 0, 1}, std::vector<double>{},
+                                       nullptr, threads);
   }
   double kernel(index i, index j) const {
     double squared = 0;

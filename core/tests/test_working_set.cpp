@@ -92,7 +92,8 @@ void blocks(RowSource<T>& source, std::mt19937& random) {
     source.cross(rows.data(), count, columns.data(), width, out.data(), wide);
     for (index r = 0; r < count; ++r)
       for (index c = 0; c < width; ++c)
-        EXPECT(double(out[std::size_t(r * wide + c)]) == K[std::size_t(rows[std::size_t(r)] * n + columns[std::size_t(c)])]);
+        EXPECT(double(out[std::size_t(r * wide + c)]) ==
+               K[std::size_t(rows[std::size_t(r)] * n + columns[std::size_t(c)])]);
   }
 }
 
@@ -130,7 +131,8 @@ void members(const std::shared_ptr<RowSource<T>>& source, std::mt19937& random) 
     for (index at = 0; at < matrix.size(); ++at)
       if (random() % 3 == 0) leaving.push_back(at);
     for (index id : some(n, round % 2 == 0 ? n / 4 : n / 40, random))
-      if (std::find(matrix.members().begin(), matrix.members().end(), id) == matrix.members().end()) joining.push_back(id);
+      if (std::find(matrix.members().begin(), matrix.members().end(), id) == matrix.members().end())
+        joining.push_back(id);
     matrix.exchange(leaving, joining);
     index stride = 0;
     const T* const values = matrix.resident(stride);
