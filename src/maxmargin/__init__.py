@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from maxmargin import data, kernels, losses, models, problems, rows, solvers
     from maxmargin.estimators import LSSVC, LSSVR, SVC, SVR, HuberSVR, NuSVC, NuSVR, OneClassSVM, QuantileSVR
     from maxmargin.models import export_libsvm, export_svmlight, import_libsvm, load, save
+    from maxmargin.solvers.memory import release_memory
 
 __version__ = "0.1.0"
 
@@ -32,6 +33,7 @@ __all__ = [
     "losses",
     "models",
     "problems",
+    "release_memory",
     "rows",
     "save",
     "solvers",
@@ -47,6 +49,7 @@ def __getattr__(name: str) -> object:
     if name in _ROOMS:
         return import_module(f"maxmargin.{name}")
     room = "maxmargin.models" if name in _FROM_MODELS else "maxmargin.estimators"
+    room = "maxmargin.solvers.memory" if name == "release_memory" else room
     value = globals()[name] = getattr(import_module(room), name)
     return value
 

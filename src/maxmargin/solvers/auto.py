@@ -10,8 +10,6 @@ from maxmargin.solvers.loop import Limits, Solution
 
 LARGE = 5000  # examples from which working sets pay
 
-SOLVERS = ("auto", "smo", "working-set")
-
 
 def solve(
     problem: DualProblem,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from maxmargin._native import core
+
 MEGABYTE = 2**20
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 # Limit and use of a container's memory, under version 2 and version 1 of control groups.
@@ -28,6 +30,17 @@ def cache_bytes(cache_size: float | str) -> float:
     if isinstance(cache_size, str) or not cache_size > 0:
         raise ValueError(f'cache_size is {cache_size!r}, but it must be a positive number of megabytes or "auto".')
     return float(cache_size) * MEGABYTE
+
+
+def release_memory() -> int:
+    """Give the memory that fits have left for the next one to the system.
+
+    Returns
+    -------
+    int
+        How many bytes.
+    """
+    return int(core.release_memory())
 
 
 def free_bytes() -> float:
