@@ -1,5 +1,5 @@
-// The columns of a kernel matrix, stored for one way of computing rows of it: float panels, sparse columns that are
-// gathered, or panels of small integers. The engine divides the work; a storage computes a block.
+// The columns of a kernel matrix, stored for one way of computing rows of it: float panels, panels of small integers,
+// or sparse columns that are gathered or listed by feature. The engine divides the work; a storage computes a block.
 #pragma once
 
 #include <memory>
@@ -60,6 +60,8 @@ template <class T>
 std::unique_ptr<Columns<T>> panel_columns(std::shared_ptr<const Examples<T>> examples, index count);
 template <class T>
 std::unique_ptr<Columns<T>> gathered_columns(std::shared_ptr<const Examples<T>> examples, index count);
+template <class T>
+std::unique_ptr<Columns<T>> inverted_columns(std::shared_ptr<const Examples<T>> examples, index count);
 template <class T>
 std::unique_ptr<Columns<T>> code_columns(std::shared_ptr<const Examples<T>> examples, index count);
 

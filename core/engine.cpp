@@ -9,14 +9,14 @@ namespace mm {
 
 namespace {
 /// Panels are worth their memory up to this many bytes, or this multiple of the sparse data's own size.
-constexpr double panel_bytes_always = 256e6, panel_bytes_per_sparse_byte = 6.0;
+constexpr double panel_bytes_always = 128e6, panel_bytes_per_sparse_byte = 6.0;
 /// A thread of its own pays from about this many multiplications.
 constexpr double work_for_a_thread = 2e6;
 /// Rows that are computed together, and stay in the cache while columns pass by.
 constexpr index rows_a_piece = 48;
 
 template <class T>
-bool gathers(const Examples<T>& e) {
+bool is_wide(const Examples<T>& e) {
   double const bytes = double(padded(e.x.rows)) * double(e.x.columns) * sizeof(T);
   double const own = double(e.x.nonzeros()) * (sizeof(T) + 4);
   return e.sparse() && bytes > std::max(panel_bytes_always, panel_bytes_per_sparse_byte * own);
@@ -25,8 +25,11 @@ bool gathers(const Examples<T>& e) {
 template <class T>
 std::unique_ptr<Columns<T>> stored(std::shared_ptr<const Examples<T>> examples, index count) {
   if (examples->codes) return code_columns<T>(std::move(examples), count);
-  return gathers(*examples) ? gathered_columns<T>(std::move(examples), count)
-                            : panel_columns<T>(std::move(examples), count);
+  if (!is_wide(*examples)) return panel_columns<T>(std::move(examples), count);
+  // Sums of the other pairings start from the norms: every feature of either example changes them.
+  Pairing const pairing = examples->kernel.pairing;
+  bool const of_common = pairing == Pairing::dot || pairing == Pairing::minimum;
+  return of_common ? inverted_columns<T>(std::move(examples), count) : gathered_columns<T>(std::move(examples), count);
 }
 }  // namespace
 

@@ -249,7 +249,7 @@ void gather_row_of(const KernelSpec& k, const mm::RowOperand<T>& x, index r, con
     T sums[L] = {}, norms[L] = {}, values[L];
     for (int l = 0; l < columns; ++l) {
       index const column = z.order[j + l];
-      T sum = starts_from_norm<P> ? x_norm : z.begun ? out[j + l - z.first] : T(0);
+      T sum = starts_from_norm<P> ? x_norm : T(0);
       for (index e = z.indptr[column]; e < z.indptr[column + 1]; ++e) {
         T const value = scratch[z.indices[e]];
         if constexpr (P == Pairing::dot)
@@ -292,8 +292,6 @@ void gather_rows_of(const KernelSpec& k, const mm::RowOperand<T>& x, const mm::G
     for (index j = z.first; j < z.last; ++j) {
       index const column = z.order[j];
       V<T> sum = starts_from_norm<P> ? x_norm : V<T>{};
-      if (z.begun)
-        for (int r = 0; r < rows; ++r) sum[r] = out[(r0 + r) * stride + j - z.first];
       for (index e = z.indptr[column]; e < z.indptr[column + 1]; ++e)
         sum = correction<P>(sum, broadcast<T>(z.values[e]), load(scratch + index(z.indices[e]) * L));
       T values[L];
@@ -317,6 +315,14 @@ void gather_rows(const KernelSpec& k, const mm::RowOperand<T>& x, const mm::Gath
     case Pairing::minimum:
       return gather_rows_of<T, Pairing::minimum>(k, x, z, scratch, out, stride);
   }
+}
+
+template <class T>
+void finish_rows(const KernelSpec& k, index count, const T* row_norms, const T* column_norms, index columns, T* out,
+                 index stride) {
+  for (index r = 0; r < count; ++r)
+    for (index j = 0; j < columns; j += lanes<T>)
+      finish<T>(k, load(out + r * stride + j), row_norms + r, column_norms + j, out + r * stride + j);
 }
 
 /// Sums of squares, or of absolute values; one loop for each, so that compilers fuse it as they fuse the tiles.

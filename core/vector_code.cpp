@@ -10,7 +10,7 @@ namespace {
 template <class T>
 constexpr mm::KernelTable<T> kernel_functions() {
   return {panel_width<T>, panel_rows<T>, gather_rows<T>, lanes<T>,     panel_norms<T>,
-          row_norms<T>,   diagonal<T>,   code_rows<T>,   accumulate<T>};
+          row_norms<T>,   diagonal<T>,   finish_rows<T>, code_rows<T>, accumulate<T>};
 }
 
 }  // namespace

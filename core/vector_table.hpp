@@ -51,7 +51,6 @@ struct GatherOperand {
   const index* order = nullptr;  // position -> stored row
   index dimension = 0;
   index first = 0, last = 0;  // positions to compute
-  bool begun = false;         // the sums go on from what stands in the result
 };
 
 /// Rows of small integers in groups of 32 bits: four unsigned bytes or two 16-bit numbers, as code_group says.
@@ -89,6 +88,9 @@ struct KernelTable {
   void (*row_norms)(bool squared, const RowOperand<T>&, index dimension, T* norms);
   /// k(x, x) from the norm of x (and, for the linear forms, its squared norm).
   void (*diagonal)(const KernelSpec&, const T* norms, index count, T* out);
+  /// The kernel function of sums that stand in out already, in place.
+  void (*finish_rows)(const KernelSpec&, index count, const T* row_norms, const T* column_norms, index columns, T* out,
+                      index stride);
   /// Kernels of inner products of small integers, whose sums are exact.
   void (*code_rows)(const KernelSpec&, const CodeRows&, const CodePanels&, T* out, index stride);
   /// sums[j] += sum_r coefficient[r] rows[r][j] in double.

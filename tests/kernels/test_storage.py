@@ -152,7 +152,7 @@ def test_columns_too_many_for_panels_give_the_same_values(kernel, precision):
     at = np.sort(rng.choice(600_000, size=30, replace=False))
     far = sp.csr_array((near.data, at[near.indices], near.indptr), shape=(200, 600_000))
     gathered, packed = (ComputedRows(kernel, S, precision) for S in (far, near))
-    assert gathered.source(1).storage == "gathered"
+    assert gathered.source(1).storage in ("gathered", "inverted")
     assert packed.source(1).storage == "panels"
     ids = np.arange(200)
     tolerance = 1e-12 if precision == "float64" else 3e-6 * kernel.diag(near).max()

@@ -45,7 +45,7 @@ def test_very_many_features(name, precision):
     X = sp.csr_array(narrow)
     wide = sp.csr_array((X.data, X.indices * 100_000, X.indptr), shape=(40, 3_000_000))
     rows = ComputedRows(NATIVE[name], wide, precision)
-    assert rows.source(1).storage == "gathered"
+    assert rows.source(1).storage in ("gathered", "inverted")
     block = rows.block(np.arange(40))
     assert_allclose(block, zoo.KERNELS[name](narrow, narrow), rtol=2e-5 if precision == "float32" else 1e-12, atol=1e-6)
     for i in (0, 17, 39):

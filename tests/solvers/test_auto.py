@@ -24,6 +24,8 @@ def terms(n: int, loss=None):
         (terms(N - 1), {}, "smo"),
         (terms(N), {}, "working-set"),
         (terms(N), {"shrinking": False}, "working-set"),
+        (terms(1000), {"tol_gap": 1e-8}, "smo"),
+        (terms(1001), {"tol_gap": 1e-8}, "working-set"),
         (terms(N), {"selection": "hmg"}, "smo"),
         (terms(N), {"shrinking": "history"}, "smo"),
         (terms(N, losses.LeastSquares()), {}, "smo"),

@@ -182,7 +182,7 @@ class KernelMachine(BaseEstimator):
         if self.solver != "auto":
             return True
         shrinking = getattr(self, "shrinking", True)
-        return all(auto.choose_solver(part.terms, self.selection, shrinking) == "smo" for part in parts)
+        return all(auto.choose_solver(part.terms, self.selection, shrinking, self.tol_gap) == "smo" for part in parts)
 
     @contextmanager
     def _reporting(self) -> Iterator[Callable[[Any], Any] | None]:

@@ -104,14 +104,14 @@ def choose_precision(
     coefficients of size at most B and errors that add up like independent ones, a decision value is off by
     :math:`u B \|r\|_2`: beyond tol, "auto" means float64. B is the largest bound; where there is none,
     2 max(abs(p)) / d, which no coefficient exceeds. It also means float64 up to 2,000 rows, where float32 saves nothing
-    worth having, for tol_gap below 1e-6, where float32 would overflow, and for the values of a user's function, which
-    are float64 already. Working sets go on in float64 by themselves where float32 cannot tell any more, and for
+    worth having, where pairs are asked for tol_gap, where float32 would overflow, and for the values of a user's
+    function, which are float64 already. Working sets go on in float64 by themselves where float32 cannot tell any more, and for
     tol_gap: they start with float32 unless its rounding is a hundred times what tol allows.
     """
     requested: str = estimator.precision
     if requested != "auto":
         return requested
-    tight = by_pairs and estimator.tol_gap is not None and estimator.tol_gap < 1e-6
+    tight = by_pairs and estimator.tol_gap is not None
     if max(part.n for part in terms) <= SMALL or tight:
         return "float64"
     if isinstance(choice.kernel, Callable) or not (_fits_single(choice.largest) and _fits_single(choice.gamma)):

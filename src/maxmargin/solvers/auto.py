@@ -38,7 +38,8 @@ def solve(
     -------
     Solution
     """
-    chosen = choose_solver(problem.terms, selection, shrinking) if solver == "auto" else solver
+    tol_gap = None if limits is None else limits.tol_gap
+    chosen = choose_solver(problem.terms, selection, shrinking, tol_gap) if solver == "auto" else solver
     if chosen == "working-set":
         refuse_pair_options(selection, rows, shrinking)
         return working_set.solve(problem, limits, **options)
@@ -46,14 +47,21 @@ def solve(
     return smo.solve(problem, limits, selection=selection, rows=rows, shrinking=rule, **options)
 
 
-def choose_solver(terms: Terms, selection: str = "auto", shrinking: smo.Shrinking | bool = True) -> str:
+def choose_solver(
+    terms: Terms,
+    selection: str = "auto",
+    shrinking: smo.Shrinking | bool = True,
+    tol_gap: float | None = None,
+) -> str:
     """What ``solver="auto"`` means.
 
     Pairs for small problems, for a linear system (whose variables are all free, so that working sets save no rows), and
-    where somebody says how pairs are to be chosen or set aside; else working sets.
+    where somebody says how pairs are to be chosen or set aside; else working sets. Where a gap is asked for these end
+    with Newton's method, and pay earlier.
     """
     asks_for_pairs = selection != "auto" or isinstance(shrinking, str)
-    return "smo" if terms.n < LARGE or terms.is_linear_system or asks_for_pairs else "working-set"
+    least = LARGE if tol_gap is None else smo.SMALL + 1
+    return "smo" if terms.n < least or terms.is_linear_system or asks_for_pairs else "working-set"
 
 
 def refuse_pair_options(selection: str, rows: str, shrinking: smo.Shrinking | bool) -> None:
