@@ -105,8 +105,8 @@ def choose_precision(
     :math:`u B \|r\|_2`: beyond tol, "auto" means float64. B is the largest bound; where there is none,
     2 max(abs(p)) / d, which no coefficient exceeds. It also means float64 up to 2,000 rows, where float32 saves nothing
     worth having, where pairs are asked for tol_gap, where float32 would overflow, and for the values of a user's
-    function, which are float64 already. Working sets go on in float64 by themselves where float32 cannot tell any more, and for
-    tol_gap: they start with float32 unless its rounding is a hundred times what tol allows.
+    function, which are float64 already. Working sets go on in float64 by themselves where float32 cannot tell any more,
+    and for tol_gap: they start with float32 unless its rounding is a hundred times what tol allows.
     """
     requested: str = estimator.precision
     if requested != "auto":

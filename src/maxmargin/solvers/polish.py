@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from maxmargin._native import core
 from maxmargin.problems import Certificate, DualProblem, Terms, certificate, fold
 from maxmargin.problems.certificate import derivatives
-from maxmargin.solvers import newton
+from maxmargin.solvers import active_set
 from maxmargin.solvers.loop import SLICE_SECONDS, Limits, Status
 from maxmargin.threads import threads
 
@@ -91,7 +91,7 @@ class Polish:
         coef = before.reshape(t.copies, -1).sum(axis=0)
         here = self._products(members) if self.f is None else self.f[members]
         part = restricted(t, members, self.beta, here - K @ coef)
-        found, _, stop = newton.minimise(part, K, before, 0.0, lambda step, violation: self.look(violation))
+        found, _, stop = active_set.minimise(part, K, before, 0.0, lambda step, violation: self.look(violation))
         if stop is None:
             self.change = np.zeros(t.n)
             self.change[members] = found.reshape(t.copies, -1).sum(axis=0) - coef

@@ -10,7 +10,7 @@ from maxmargin import kernels, losses
 from maxmargin.problems import DualProblem, certify, feasible_start, fold, violation
 from maxmargin.rows.computed import ComputedRows
 from maxmargin.rows.precomputed import PrecomputedRows
-from maxmargin.solvers import newton, smo, working_set
+from maxmargin.solvers import active_set, smo, working_set
 from maxmargin.solvers.loop import Limits, Status
 from maxmargin.solvers.polish import Polish
 
@@ -37,8 +37,8 @@ def test_reaches_rounding_or_says_so(name, kernel, fit_intercept, monkeypatch):
     terms = zoo.terms(name, data, fit_intercept)
     K = zoo.KERNELS[kernel](data.X, data.X)
     start = rough(DualProblem(PrecomputedRows(K), terms), 1e-3, monkeypatch)
-    beta, steps, stop = newton.minimise(terms, K, start, 0.0, nothing)
-    assert steps <= newton.MOST_STEPS
+    beta, steps, stop = active_set.minimise(terms, K, start, 0.0, nothing)
+    assert steps <= active_set.MOST_STEPS
     if stop is Status.STALLED:
         np.testing.assert_array_equal(beta, start)
         assert kernel == "linear"  # more free variables than features
@@ -58,7 +58,7 @@ def test_examples_that_are_the_same():
     problem = DualProblem(ComputedRows(RBF, X, "float64"), losses.Hinge().dual(y, 2.0))
     start = smo.solve(problem, Limits(tol=1e-3, max_iter=500)).beta
     K = problem.rows.block(np.arange(120))
-    beta, _, stop = newton.minimise(problem.terms, K, start, 0.0, nothing)
+    beta, _, stop = active_set.minimise(problem.terms, K, start, 0.0, nothing)
     assert stop is None
     assert violation(problem.terms, beta, K @ beta) < 1e-10
 
@@ -68,7 +68,7 @@ def test_look_stops():
     terms = losses.Hinge().dual(data.y, 1.0)
     K = zoo.KERNELS["rbf"](data.X, data.X)
     start = feasible_start(terms)
-    beta, steps, stop = newton.minimise(terms, K, start, 0.0, lambda step, violation: Status.STOPPED)
+    beta, steps, stop = active_set.minimise(terms, K, start, 0.0, lambda step, violation: Status.STOPPED)
     assert (steps, stop) == (1, Status.STOPPED)
     np.testing.assert_array_equal(beta, start)
 
