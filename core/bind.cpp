@@ -98,6 +98,7 @@ void bind_sources(nb::module_& m, const std::string& suffix) {
   using Source = mm::RowSource<T>;
   nb::class_<Source>(m, ("RowSource" + suffix).c_str())
       .def_prop_ro("size", &Source::size)
+      .def_prop_ro("bytes", &Source::bytes)
       .def("diagonal",
            [](Source& s) {
              std::vector<double> out(static_cast<std::size_t>(s.size()));

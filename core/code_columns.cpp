@@ -104,6 +104,7 @@ class CodeColumns final : public Columns<T> {
   std::unique_ptr<Columns<T>> sibling(index count) const override {
     return std::make_unique<CodeColumns>(examples_, count);
   }
+  double bytes() const override { return double(panels_.size()) * 4; }
   const char* name() const override { return "integers"; }
 
  private:

@@ -51,6 +51,7 @@ class Columns {
 
   /// Columns that a block of rows should visit together, so that both stay in the cache.
   virtual index columns_a_piece() const { return 4 * column_grain; }
+  virtual double bytes() const = 0;
   /// The norm of each column, where these are floating-point numbers.
   virtual const T* norms() const { return nullptr; }
   virtual const char* name() const = 0;

@@ -70,6 +70,13 @@ const char* Engine<T>::storage() const {
 }
 
 template <class T>
+double Engine<T>::bytes() const {
+  RowBlock<T> const& own = examples_->compact;
+  double const codes = examples_->codes ? double(examples_->codes->values.size()) : 0;
+  return columns_->bytes() + double(own.values.size()) * (sizeof(T) + 4) + codes;
+}
+
+template <class T>
 int Engine<T>::threads_for(double entries) const {
   return entries * examples_->work() > 2 * work_for_a_thread ? threads_ : 1;
 }

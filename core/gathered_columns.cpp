@@ -80,6 +80,7 @@ class GatheredColumns final : public Columns<T> {
   }
   index columns_a_piece() const override { return 64 * column_grain; }  // a row is spread once a piece
   const T* norms() const override { return norms_.data(); }
+  double bytes() const override { return double(order_.size()) * sizeof(index); }
   const char* name() const override { return "gathered"; }
 
  private:

@@ -125,6 +125,7 @@ class InvertedColumns final : public Columns<T> {
   }
   index columns_a_piece() const override { return 64 * column_grain; }  // the lists are entered once a piece
   const T* norms() const override { return norms_.data(); }
+  double bytes() const override { return double(panels_.size()) * sizeof(T) + double(value_.size()) * (sizeof(T) + 4); }
   const char* name() const override { return "inverted"; }
 
  private:

@@ -60,6 +60,7 @@ class PanelColumns final : public Columns<T> {
     return std::make_unique<PanelColumns>(examples_, count);
   }
   const T* norms() const override { return norms_.data(); }
+  double bytes() const override { return double(panels_.size()) * sizeof(T); }
   const char* name() const override { return "panels"; }
 
  private:

@@ -48,6 +48,9 @@ class RowSource {
     return nullptr;
   }
 
+  /// Memory that the examples take here, beside the caller's.
+  virtual double bytes() const { return 0; }
+
   /// k(x_i, x_i) by the index of the example.
   virtual void diagonal(double* out) = 0;
 
@@ -71,6 +74,7 @@ class Engine final : public RowSource<T> {
                   double* sums) override;
   void products(const index* ids, const double* coefficient, index count, const index* columns, index width,
                 double* sums) override;
+  double bytes() const override;
   void diagonal(double* out) override;
 
   /// Rows begin ... end - 1 of other data against every column; not with codes.

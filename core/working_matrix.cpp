@@ -10,6 +10,7 @@ namespace mm {
 namespace {
 constexpr index block = 32;  // of a transposition
 constexpr double growth = 1.1;
+constexpr index most_scratch = index(1) << 23;  // values
 }  // namespace
 
 /// Rows wide enough for so many members; the last is moved first, so that none is overwritten.
@@ -34,21 +35,25 @@ void WorkingMatrix<T>::close(index hole, index last) {
   members_[std::size_t(hole)] = members_[std::size_t(last)];
 }
 
-/// The rows and columns of those that join.
+/// The rows and columns of those that join, some rows at a time.
 template <class T>
 void WorkingMatrix<T>::fill(const std::vector<index>& places, const std::vector<index>& joining) {
   index const size = index(members_.size()), fresh = index(joining.size()), wide = padded(size);
-  if (scratch_.room() < fresh * wide) scratch_ = Arena<T>(fresh * wide);
-  T* const values = scratch_.data();
-  source_->cross(joining.data(), fresh, members_.data(), size, values, wide);
+  index const together = std::clamp<index>(most_scratch / wide, 1, fresh);
+  if (scratch_.room() < together * wide) scratch_ = Arena<T>(together * wide);
+  T *const K = matrix_.data(), *const values = scratch_.data();
+  for (index begin = 0; begin < fresh; begin += together) {
+    index const end = std::min(begin + together, fresh);
+    source_->cross(joining.data() + begin, end - begin, members_.data(), size, values, wide);
+    for (index k = begin; k < end; ++k)
+      std::copy_n(values + (k - begin) * wide, size, K + places[std::size_t(k)] * stride_);
+    for (index r0 = 0; r0 < size; r0 += block)
+      for (index k0 = begin; k0 < end; k0 += block)
+        for (index r = r0; r < std::min(r0 + block, size); ++r)
+          for (index k = k0; k < std::min(k0 + block, end); ++k)
+            K[r * stride_ + places[std::size_t(k)]] = values[(k - begin) * wide + r];
+  }
   entries_ += double(fresh) * double(size);
-  T* const K = matrix_.data();
-  for (index k = 0; k < fresh; ++k) std::copy_n(values + k * wide, size, K + places[std::size_t(k)] * stride_);
-  for (index r0 = 0; r0 < size; r0 += block)
-    for (index k0 = 0; k0 < fresh; k0 += block)
-      for (index r = r0; r < std::min(r0 + block, size); ++r)
-        for (index k = k0; k < std::min(k0 + block, fresh); ++k)
-          K[r * stride_ + places[std::size_t(k)]] = values[k * wide + r];
 }
 
 template <class T>

@@ -48,6 +48,8 @@ MATRIX_SHARE = 0.5  # of the budget, at most, for the matrix of the working set
 NEARER = 0.1  # share of the tolerance to which the rounds go before Newton takes over
 TIGHTER, TIGHTEST = 0.1, 1e-6  # factors of the tolerance where Newton's method needs a nearer start
 COUNTERS = ("rows_computed", "entries_computed", "cache_hits", "cache_misses", "cache_bytes")
+BYTES_PER_EXAMPLE, BESIDE_BYTES = 300, 120e6  # arrays of the variables; what may come on top of the budget
+LEAST_SHARE = 0.25  # of the budget that is left for rows
 SEED = 0  # of the first working set
 
 
@@ -198,6 +200,9 @@ class _Run:
         single = problem.rows.precision == "float32"
         source = problem.rows.source(n_jobs)
         roots_of_diagonal(source.diagonal(), problem.rows.precision)
+        # What the examples take beside the rows is small, or goes off the budget.
+        beside = source.bytes + BYTES_PER_EXAMPLE * self.terms.m
+        budget = max(LEAST_SHARE * budget, budget - max(0.0, beside - BESIDE_BYTES))
         most = max(FIRST, math.isqrt(int(MATRIX_SHARE * budget) // (4 if single else 8)))
         self.most_members = min(self.terms.n, most)
         self.matrix: Any = (core.WorkingMatrix32 if single else core.WorkingMatrix64)(source, self.most_members)
