@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import zoo
 from maxmargin.problems import fold
-from maxmargin.solvers.newton import Newton, Parts
+from maxmargin.solvers.interior_system import Newton, Parts
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 3), st.integers(0, 3))
