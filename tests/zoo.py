@@ -96,7 +96,7 @@ def terms(name: str, data: Problem, fit_intercept: bool = True) -> Terms:
     return LOSSES[name].dual(data.y, data.C, fit_intercept=fit_intercept)
 
 
-def random_terms(seed: int, m: int = 14, groups: int = 2, infinite: bool = True) -> Terms:
+def random_terms(seed: int, m: int = 14, groups: int = 2, infinite: bool = True, copies: int = 1) -> Terms:
     """Random bounds, some of them infinite or equal, and sums that some point attains."""
     rng = np.random.default_rng(seed)
     lo = rng.normal(size=m) - 1.0
@@ -109,7 +109,7 @@ def random_terms(seed: int, m: int = 14, groups: int = 2, infinite: bool = True)
     d, e = rng.exponential(size=m) * (rng.random(m) > 0.3), rng.exponential(size=m) * (rng.random(m) > 0.3)
     # Curvature wherever a bound is infinite, so that psi is finite.
     d = np.where(np.isinf(lo) | np.isinf(hi), d + 0.1, d)
-    return Terms(rng.normal(size=m), lo, hi, d, e, group, sums)
+    return Terms(rng.normal(size=m), lo, hi, d, e, group, sums, copies)
 
 
 def standardised(X: NDArray) -> NDArray:
