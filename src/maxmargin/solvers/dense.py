@@ -18,8 +18,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from maxmargin.problems import Certificate, DualProblem, Terms, certificate, certify, feasible_start, fold, project
-from maxmargin.solvers import smo
+from maxmargin.problems import DualProblem, Terms, certificate, feasible_start, fold, project
+from maxmargin.solvers.ending import conclude
 from maxmargin.solvers.loop import Limits, Solution, State, Status, Watch
 from maxmargin.solvers.memory import MEGABYTE, cache_bytes
 
@@ -30,7 +30,6 @@ Minimise = Callable[[Terms, NDArray, Floats, float, Look], tuple[Floats, int, St
 BLOCK = 2**17  # entries of K that are gathered or widened at once: a megabyte, which stays in the processor's cache
 GATHERED = 0.7  # share of the rows of a float64 matrix from which gathering them takes longer than using all
 FLAT = 1e-8  # share of a direction that counts as none of it
-ROUNDING = 2.0**-52
 BEYOND_REASON = 1e100  # a coefficient that large is on its way to infinity
 LEAST_TOL = 1e-15  # no gap asks for a smaller violation than this
 MOST_TIGHTENING = 1e-3  # of the tolerance at once
@@ -60,16 +59,6 @@ def objective(terms: Terms, beta: Floats, f: Floats) -> float:
 def norms(K: NDArray) -> Floats:
     r"""The norms of the examples, :math:`\sqrt{K_{ii}}`."""
     return np.sqrt(np.abs(np.diagonal(K).astype(np.float64)))
-
-
-def noise(terms: Terms, roots: Floats, beta: Floats) -> float:
-    r"""Violation that rounding alone leaves in the gradient :math:`K\beta + p + d\beta`; ``roots`` are the norms.
-
-    Four units of roundoff of its parts, where the first is a sum of random signs, about
-    :math:`\max_i \sqrt{K_{ii}}\, \|\sqrt{K_{jj}} \beta_j\|_2`.
-    """
-    size = float(roots.max(initial=0.0) * np.linalg.norm(roots * fold(terms, beta)))
-    return 4 * ROUNDING * (size + float(np.max(np.abs(terms.p) + np.abs(terms.d * beta), initial=0.0)))
 
 
 def largest_curvature(terms: Terms, K: NDArray) -> float:
@@ -140,7 +129,7 @@ def solve(
             else:
                 tol = min(tol, proof.violation) * _tightening(limits.tol_gap / proof.gap)
                 status = Status.STALLED if tol < LEAST_TOL else None
-    result, status = _certified(problem, beta, f, limits, status, n_jobs)
+    result, status = conclude(problem, beta, f, status, limits, n_jobs)
     watch.look(_state(watch, n_iter, result.violation, result.gap, terms.m, terms.n))
     return Solution(beta, f, result, status, n_iter, watch.seconds, watch.trace(), _counters(K))
 
@@ -186,22 +175,6 @@ def _whole_matrix(problem: DualProblem, cache_size: float | str, work: float, n_
             " finite: scale the data, or use float64."
         )
     return K
-
-
-def _certified(
-    problem: DualProblem, beta: Floats, f: Floats, limits: Limits, status: Status, n_jobs: int | None
-) -> tuple[Certificate, Status]:
-    """The certificate, which knows of rounded kernel values, and the status that it leaves."""
-    if min(limits.tol, limits.tol if limits.tol_gap is None else limits.tol_gap) < smo.ROUNDING_MATTERS:
-        result = certify(problem, beta, n_jobs)
-    else:
-        radius = smo._rounding(problem, beta)
-        result = certificate(problem.terms, beta, f, radius)
-        if radius > smo.ROUNDING_LIMIT * limits.tol and status is Status.CONVERGED:
-            return result, Status.STALLED
-    if status is Status.CONVERGED and not smo._holds(result, limits):
-        return result, Status.STALLED
-    return result, status
 
 
 def _state(watch: Watch, iteration: int, violation: float, gap: float, m: int, n: int) -> State:

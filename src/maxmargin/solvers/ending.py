@@ -7,12 +7,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin.problems import Certificate, DualProblem, certificate, certify, fold
+from maxmargin.problems import Certificate, DualProblem, Terms, certificate, certify, fold
 from maxmargin.solvers.loop import Limits, Status
 
 Floats = NDArray[np.float64]
 
-FLOAT32_ROUNDING = 2.0**-24
+FLOAT32_ROUNDING, FLOAT64_ROUNDING = 2.0**-24, 2.0**-52
 ROUNDING_MATTERS = 1e-6  # tolerance below which the final certificate is made in float64
 ROUNDING_LIMIT = 4.0  # times the tolerance, beyond which rounded rows cannot tell whether it is kept
 SLACK = 0.01  # of a tolerance, for the rounding of a gradient that was updated many times
@@ -71,3 +71,13 @@ def rounding_radius(problem: DualProblem, beta: Floats) -> float:
     if problem.rows.precision == "float64":
         return 0.0
     return 4 * FLOAT32_ROUNDING * float(np.linalg.norm(problem.rows.rounding() * fold(problem.terms, beta)))
+
+
+def noise(terms: Terms, roots: Floats, beta: Floats) -> float:
+    r"""Violation that rounding alone leaves in the gradient :math:`K\beta + p + d\beta`; ``roots`` are the norms.
+
+    Four units of roundoff of its parts, where the first is a sum of random signs, about
+    :math:`\max_i \sqrt{K_{ii}}\, \|\sqrt{K_{jj}} \beta_j\|_2`.
+    """
+    size = float(roots.max(initial=0.0) * np.linalg.norm(roots * fold(terms, beta)))
+    return 4 * FLOAT64_ROUNDING * (size + float(np.max(np.abs(terms.p) + np.abs(terms.d * beta), initial=0.0)))

@@ -5,8 +5,8 @@ Given the matrix K and terms (p, lo, hi, d, e, sums), minimises
 .. math::
     Q(\beta) = \tfrac12\beta^T K\beta + \sum_i (p_i\beta_i + \tfrac12 d_i\beta_i^2 + e_i|\beta_i|)
 
-over the bounds and sums. In its smooth parts x (`interior_system`), with slacks s of the bounds, their multipliers z and the
-multipliers nu of the sums, the central path is where
+over the bounds and sums. In its smooth parts x (`interior_system`), with slacks s of the bounds, their multipliers z
+and the multipliers nu of the sums, the central path is where
 
 .. math::
     A^T K A x + c + D x - T z - E \nu = 0, \quad E^T x = sums, \quad s_k z_k = \mu \text{ for all } k, \quad \mu \to 0.
@@ -37,8 +37,8 @@ from scipy.linalg import LinAlgError
 from maxmargin.problems import DualProblem, Terms, fold, project, violation
 from maxmargin.solvers import dense
 from maxmargin.solvers.dense import Look, product
-from maxmargin.solvers.loop import Limits, Solution, Status
 from maxmargin.solvers.interior_system import Newton, Parts
+from maxmargin.solvers.loop import Limits, Solution, Status
 from maxmargin.solvers.separable import Separable
 
 Floats = NDArray[np.float64]

@@ -47,6 +47,7 @@ from numpy.typing import ArrayLike, NDArray
 from maxmargin.problems import DualProblem, Terms, fold, project, violation
 from maxmargin.solvers import dense
 from maxmargin.solvers.dense import Look, product
+from maxmargin.solvers.ending import noise
 from maxmargin.solvers.loop import Limits, Solution, Status
 from maxmargin.solvers.separable import Separable
 
@@ -156,7 +157,7 @@ def minimise(
         reached = violation(terms, z, t)
         if reached <= tol and fresh:
             return project(terms, z), ell, None
-        stalled = reached <= dense.noise(terms, roots, z)
+        stalled = reached <= noise(terms, roots, z)
         if (stalled or reached <= tol) and not fresh:
             t, fresh = product(K, fold(terms, z)), True  # without the rounding of its updates
             continue

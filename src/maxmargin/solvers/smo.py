@@ -31,9 +31,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maxmargin._native import core
-from maxmargin.problems import Certificate, DualProblem, Terms, certificate, feasible_start, fold, project
+from maxmargin.problems import Certificate, DualProblem, Terms, certificate, feasible_start, project
 from maxmargin.rows import Rows
-from maxmargin.solvers.ending import check_decision_values, conclude, holds, judged, roots_of_diagonal
+from maxmargin.solvers.ending import check_decision_values, conclude, holds, judged, noise, roots_of_diagonal
 from maxmargin.solvers.finish import ROUNDS, SMALL, finish
 from maxmargin.solvers.loop import SLICE_SECONDS, Limits, Solution, State, Status, Watch
 from maxmargin.solvers.memory import cache_bytes
@@ -49,7 +49,6 @@ HISTORY = 100  # steps for which a multiplier must hold its variable at a bound
 SHRINK_INTERVAL = 1000  # most steps between two looks at what may be removed
 LEAST_SHRINK_INTERVAL = 16  # steps of very few variables
 UNSHRINK_AT = 10.0  # times the tolerance: all variables come back for the last steps
-FLOAT64_ROUNDING = 2.0**-52
 DEAR_ENTRY = 100  # multiplications for a kernel value from which HMG's fewer rows outweigh its more steps
 PATIENCE = 0.25  # seconds of pairs after which the exact finish is tried; then again whenever these have doubled
 SMALL_SHARE = 0.05  # of the matrix in the cache, below which rows are computed again and again
@@ -210,9 +209,9 @@ def _run(
         stop = watch.look(_state(watch, pairs, pairs.violation, gap))
         if stop is not None or watch.seconds > patience:
             return stop
-        if pairs.violation <= watch.sparingly("noise", lambda: _noise(pairs, problem.terms, roots)):
+        if pairs.violation <= watch.sparingly("noise", lambda: noise(problem.terms, roots, pairs.beta())):
             stop = _unshrink(pairs, watch)
-            if stop is not None or pairs.violation <= _noise(pairs, problem.terms, roots):
+            if stop is not None or pairs.violation <= noise(problem.terms, roots, pairs.beta()):
                 return stop or Status.STALLED
             goal = tol
 
@@ -300,17 +299,6 @@ def _shrink_interval(shrinking: Shrinking, n: int) -> int:
     if shrinking == "history":
         return HISTORY // 4
     return min(max(n, LEAST_SHRINK_INTERVAL), SHRINK_INTERVAL) if shrinking else 0
-
-
-def _noise(pairs: Any, terms: Terms, roots: Floats) -> float:
-    r"""Violation that float64 leaves in a gradient :math:`K\beta + p + d\beta` that was updated many times.
-
-    Four units of roundoff of its parts, where the first is a sum of random signs, about
-    :math:`\max_i \sqrt{K_{ii}}\, \|\sqrt{K_{jj}} \beta_j\|_2`.
-    """
-    beta = pairs.beta()
-    size = float(roots.max(initial=0.0) * np.linalg.norm(roots * fold(terms, beta)))
-    return 4 * FLOAT64_ROUNDING * (size + float(np.max(np.abs(terms.p) + np.abs(terms.d * beta), initial=0.0)))
 
 
 def _decision_values(terms: Terms, beta: Floats, gradient: Floats) -> Floats:
