@@ -6,7 +6,7 @@
 #include "kernel_code.hpp"
 #include "vec.hpp"
 #include "vector_table.hpp"
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(MM_PORTABLE)
 #include <immintrin.h>
 #endif
 
@@ -18,7 +18,7 @@ constexpr mm::index code_panel = 2 * int_lanes;
 
 /// sum + the inner products of x's numbers with those of each lane of z. With bytes, x holds unsigned and z signed
 /// ones.
-#if defined(__AVX512VNNI__) && defined(__AVX512F__)
+#if defined(__AVX512VNNI__) && defined(__AVX512F__) && !defined(MM_PORTABLE)
 constexpr int code_group = 4;
 inline Int multiply_add(Int sum, Int x, Int z) {
   return Int(_mm512_dpbusd_epi32(__m512i(sum), __m512i(x), __m512i(z)));
@@ -26,7 +26,9 @@ inline Int multiply_add(Int sum, Int x, Int z) {
 #else
 constexpr int code_group = 2;
 inline Int multiply_add(Int sum, Int x, Int z) {
-#if defined(__AVX512BW__)
+#if defined(MM_PORTABLE)  // also where a processor has none of these, and to test that
+  return sum + ((x << 16) >> 16) * ((z << 16) >> 16) + (x >> 16) * (z >> 16);
+#elif defined(__AVX512BW__)
   return sum + Int(_mm512_madd_epi16(__m512i(x), __m512i(z)));
 #elif defined(__AVX2__)
   return sum + Int(_mm256_madd_epi16(__m256i(x), __m256i(z)));
