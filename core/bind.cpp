@@ -287,6 +287,15 @@ void bind_working_sets(nb::module_& m, const std::string& suffix) {
                                 index(wanted.size()), sums.data());
           },
           "ids"_a, "coefficient"_a, "columns"_a, "sums"_a)
+      .def(
+          "stored",
+          [](Store& s) {
+            auto* const held = new bool[std::size_t(std::max<index>(1, s.size()))];
+            nb::capsule owner(held, [](void* p) noexcept { delete[] static_cast<bool*>(p); });
+            for (index i = 0; i < s.size(); ++i) held[i] = s.holds(i);
+            return nb::ndarray<nb::numpy, bool, nb::ndim<1>>(held, {std::size_t(s.size())}, owner);
+          },
+          "For every example whether its row is stored.")
       .def_prop_ro("rows_computed", &Store::rows_computed)
       .def_prop_ro("hits", &Store::hits)
       .def_prop_ro("bytes", &Store::bytes);

@@ -10,7 +10,7 @@ from maxmargin import kernels, losses
 from maxmargin.problems import DualProblem, certify, feasible_start, fold, violation
 from maxmargin.rows.computed import ComputedRows
 from maxmargin.rows.precomputed import PrecomputedRows
-from maxmargin.solvers import active_set, smo, working_set
+from maxmargin.solvers import active_set, members, smo, working_set
 from maxmargin.solvers.loop import Limits, Status
 from maxmargin.solvers.polish import Polish
 
@@ -45,8 +45,8 @@ def test_reaches_rounding_or_says_so(name, kernel, fit_intercept, monkeypatch):
         return
     assert stop is None
     assert ((beta >= terms.lo) & (beta <= terms.hi)).all()
-    for _, total, members in terms.groups():
-        assert abs(beta[members].sum() - total) <= 1e-10 * max(np.abs(beta[members]).sum(), abs(total))
+    for _, total, mine in terms.groups():
+        assert abs(beta[mine].sum() - total) <= 1e-10 * max(np.abs(beta[mine]).sum(), abs(total))
     f = K @ fold(terms, beta)
     assert violation(terms, beta, f) <= 1e-10 * (np.abs(f).max() + np.abs(terms.p).max())
 
@@ -99,7 +99,7 @@ def test_polish_needs_room():
 @pytest.mark.parametrize("cache_size", [0.5, 200.0])
 @pytest.mark.parametrize("name", ["hinge", "squared hinge", "epsilon", "nu classification", "one-class"])
 def test_gap_of_working_sets(name, cache_size, monkeypatch):
-    monkeypatch.setattr(working_set, "FIRST", 200)
+    monkeypatch.setattr(members, "FIRST", 200)
     data = zoo.problem(name, seed=6, n=1500, C=1.0)
     problem = DualProblem(ComputedRows(RBF, data.X, "float32"), zoo.terms(name, data))
     solution = working_set.solve(problem, Limits(tol=1e-3, tol_gap=1e-8), cache_size=cache_size)

@@ -7,11 +7,11 @@ import pytest
 import scipy.sparse as sp
 
 import zoo
-from maxmargin import kernels, losses
+from maxmargin import SVC, kernels, losses
 from maxmargin.problems import DualProblem, certify, fold
 from maxmargin.rows.computed import ComputedRows
 from maxmargin.rows.precomputed import PrecomputedRows
-from maxmargin.solvers import smo, working_set
+from maxmargin.solvers import members, smo, working_set
 from maxmargin.solvers.loop import Limits, Status
 
 RBF = kernels.Gaussian(0.5)
@@ -22,7 +22,7 @@ LOSSES = [*zoo.LOSSES, *zoo.NU]
 def small_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many rounds also of small problems."""
     for name, value in {"FIRST": 12, "ROOM_BESIDE": 8, "LEAST_EXCHANGE": 6}.items():
-        monkeypatch.setattr(working_set, name, value)
+        monkeypatch.setattr(members, name, value)
 
 
 def check(problem: DualProblem, solution, best, tol: float = 1e-6) -> None:
@@ -30,10 +30,8 @@ def check(problem: DualProblem, solution, best, tol: float = 1e-6) -> None:
     terms = problem.terms
     assert solution.status is Status.CONVERGED
     assert ((solution.beta >= terms.lo) & (solution.beta <= terms.hi)).all()
-    for _, total, members in terms.groups():
-        assert abs(solution.beta[members].sum() - total) <= 1e-11 * max(
-            np.abs(solution.beta[members]).sum(), abs(total)
-        )
+    for _, total, mine in terms.groups():
+        assert abs(solution.beta[mine].sum() - total) <= 1e-11 * max(np.abs(solution.beta[mine]).sum(), abs(total))
     K = problem.rows.block(np.arange(terms.n)).astype(float)
     f = K @ fold(terms, solution.beta)
     np.testing.assert_allclose(solution.f, f, atol=1e-9 * max(1.0, np.abs(f).max()))
@@ -136,3 +134,74 @@ def test_limits(limits, status):
     assert solution.status is status
     f = problem.rows.apply(solution.beta)
     np.testing.assert_allclose(solution.f, f, atol=1e-9 * np.abs(f).max())
+
+
+@pytest.mark.parametrize("inner", ["pair", "projection", "interior"])
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.usefixtures("small_sets")
+def test_inner_solvers(name, inner):
+    data = zoo.problem(name, seed=8, n=100, C=1.0, weighted=True)
+    problem = DualProblem(ComputedRows(RBF, data.X, "float64"), zoo.terms(name, data))
+    solution = working_set.solve(problem, Limits(tol=1e-5), inner=inner)
+    check(problem, solution, smo.solve(problem, Limits(tol=1e-9)), tol=1e-5)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize(("size", "new"), [(2, 2), (10, None), (10, 4), (60, 20), (500, 100)])
+@pytest.mark.parametrize(
+    "name", ["hinge", "squared hinge", "epsilon", "nu classification", "nu regression", "one-class"]
+)
+def test_svm_light(name, size, new, fit_intercept):
+    data = zoo.problem(name, seed=9, n=150, C=1.0)
+    problem = DualProblem(ComputedRows(RBF, data.X, "float64"), zoo.terms(name, data, fit_intercept))
+    options = {"working_set_size": size, "new_variables": new, "half_cached": size == 10, "cache_size": 0.1}
+    solution = working_set.solve(problem, Limits(tol=1e-5), **options)
+    check(problem, solution, smo.solve(problem, Limits(tol=1e-9)), tol=1e-5)
+    assert solution.trace["active"].max() <= size
+
+
+def test_larger_sets_take_fewer_rounds():
+    data = zoo.classification(10, n=1200)
+    problem = DualProblem(ComputedRows(RBF, data.X, "float64"), losses.Hinge().dual(data.y, 1.0))
+    rounds = []
+    for size in (10, 100, 400):
+        solution = working_set.solve(problem, Limits(tol=1e-3), working_set_size=size, inner="projection")
+        assert solution.status is Status.CONVERGED
+        rounds.append(np.count_nonzero(~np.isnan(solution.trace["violation"])))
+    assert rounds == sorted(rounds, reverse=True)
+    assert rounds[2] < rounds[0] / 4
+
+
+def test_new_members_have_stored_rows_where_that_is_asked():
+    data = zoo.classification(11, n=600)
+    problem = DualProblem(ComputedRows(RBF, data.X, "float64"), losses.Hinge().dual(data.y, 10.0))
+    counted = [
+        working_set.solve(problem, working_set_size=10, half_cached=half, cache_size=0.5).counters["rows_computed"]
+        for half in (False, True)
+    ]
+    assert counted[1] < counted[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"inner": "simplex"}, "inner is 'simplex', but it must be one of 'pair', 'projection', 'interior'"),
+        ({"working_set_size": 1}, "working_set_size is 1, but a step takes two variables"),
+        ({"working_set_size": 10, "new_variables": 12}, "new_variables is 12, but it must be from 2 to 10"),
+        ({"new_variables": 12}, "new_variables and half_cached are for a working_set_size"),
+    ],
+)
+def test_refusals(options, message):
+    with pytest.raises(ValueError, match=message):
+        working_set.WorkingSet(**options)
+
+
+def test_estimators_take_a_working_set():
+    data = zoo.classification(12, n=300)
+    solver = working_set.WorkingSet(working_set_size=20, inner="interior")
+    model = SVC(solver=solver, gamma=0.5).fit(data.X, data.y)
+    best = SVC(gamma=0.5).fit(data.X, data.y)
+    assert model.status_ == "converged"
+    assert model.dual_objective_ == pytest.approx(best.dual_objective_, rel=1e-4)
+    with pytest.raises(ValueError, match="selection='mvp' is for the pair solver"):
+        SVC(solver=solver, selection="mvp").fit(data.X, data.y)

@@ -29,6 +29,7 @@ from maxmargin.rows import Rows
 from maxmargin.solvers import auto
 from maxmargin.solvers.loop import Limits, Solution, Status
 from maxmargin.solvers.memory import MEGABYTE, cache_bytes
+from maxmargin.solvers.working_set import refuse_pair_options
 from maxmargin.threads import threads
 
 Floats = NDArray[np.float64]
@@ -172,7 +173,7 @@ class KernelMachine(BaseEstimator):
             return partial(self.solver, selection=self.selection, rows=self.selection_rows, shrinking=shrinking)
         options = {"selection": self.selection, "rows": self.selection_rows, "shrinking": shrinking}
         if self.solver == "working-set":
-            auto.refuse_pair_options(**options)
+            refuse_pair_options(**options)
         return partial(auto.solve, solver=self.solver, **options)
 
     def _all_by_pairs(self, parts: Sequence[Part]) -> bool:

@@ -41,7 +41,7 @@ def solve(
     tol_gap = None if limits is None else limits.tol_gap
     chosen = choose_solver(problem.terms, selection, shrinking, tol_gap) if solver == "auto" else solver
     if chosen == "working-set":
-        refuse_pair_options(selection, rows, shrinking)
+        working_set.refuse_pair_options(selection, rows, shrinking)
         return working_set.solve(problem, limits, **options)
     rule: smo.Shrinking = "bounds" if shrinking is True else shrinking
     return smo.solve(problem, limits, selection=selection, rows=rows, shrinking=rule, **options)
@@ -62,12 +62,3 @@ def choose_solver(
     asks_for_pairs = selection != "auto" or isinstance(shrinking, str)
     least = LARGE if tol_gap is None else smo.SMALL + 1
     return "smo" if terms.n < least or terms.is_linear_system or asks_for_pairs else "working-set"
-
-
-def refuse_pair_options(selection: str, rows: str, shrinking: smo.Shrinking | bool) -> None:
-    """Raise ValueError for options of the pair solver that a working set has no use for."""
-    for name, value, allowed in (("selection", selection, ("auto",)), ("shrinking", shrinking, (True, False))):
-        if isinstance(value, str) and value not in allowed:
-            raise ValueError(f'{name}={value!r} is for the pair solver: use solver="smo", or leave it out.')
-    if rows != "two":
-        raise ValueError(f'selection_rows={rows!r} is for the pair solver: use solver="smo", or leave it out.')
