@@ -104,6 +104,24 @@ def test_options_reach_the_estimator(shell: Shell) -> None:
     assert {key: found[key] for key in expected} == expected
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--working-set-size 20",
+        "--working-set-size 20 --new-variables 6 --half-cached",
+        "--working-set-size 100 --inner projection",
+        "--inner interior --solver working-set",
+    ],
+)
+def test_working_sets(options: str, shell: Shell) -> None:
+    shell(f"train -c 10 -g 10 -q {TRAIN} pairs.model")
+    shell(f"train -c 10 -g 10 -q {options} {TRAIN} sets.model")
+    pairs, sets = models.load("pairs.model"), models.load("sets.model")
+    assert sets.status_ == "converged"
+    assert sets.dual_objective_ == pytest.approx(pairs.dual_objective_, rel=1e-4)
+    np.testing.assert_array_equal(sets.predict(X_TEST), pairs.predict(X_TEST))
+
+
 def test_the_parser_knows_what_the_estimators_know() -> None:
     from maxmargin.estimators import parameters
 

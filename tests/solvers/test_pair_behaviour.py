@@ -418,8 +418,9 @@ def test_the_certificate_of_float32_rows_knows_what_distances_lose(offset, spars
         (1.0, 20, "second-order", "two"),
     ],
 )
-def test_few_dear_rows_want_hmg_and_all_others_second_order(share, features, selection, gain_rows):
+def test_few_dear_rows_want_hmg_and_all_others_second_order(share, features, selection, gain_rows, monkeypatch):
     """The rule of selection="auto", and that it is followed: HMG takes more steps and computes fewer rows."""
+    monkeypatch.setattr(smo, "PATIENCE", np.inf)  # the finish would come after a time, not after so many steps
     rng = np.random.default_rng(0)
     X = rng.normal(size=(800, features))
     rows = ComputedRows(kernels.Gaussian(1 / features), X)

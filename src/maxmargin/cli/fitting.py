@@ -73,12 +73,31 @@ def estimator(args: argparse.Namespace) -> Any:
             raise UsageError(f"{option} is not for {args.type}" + (f" with {args.loss}" if args.loss else ""))
     if args.no_intercept:
         asked["fit_intercept"] = False
+    asked |= _working_set(args)
     if args.class_weight and args.type in CLASSIFIERS:
         asked["class_weight"] = dict(args.class_weight)
     elif args.class_weight:  # as in LIBSVM this is no error
         warnings.warn(f"class weights are not for {args.type}: they are passed over", stacklevel=2)
     values = _shared_options(args) | fixed | asked
     return kind(**{key: value for key, value in values.items() if key in allowed})
+
+
+def _working_set(args: argparse.Namespace) -> dict[str, Any]:
+    """The solver that the options of working sets describe, where there are any."""
+    from maxmargin.solvers.working_set import WorkingSet
+
+    names = ("working_set_size", "new_variables", "inner")
+    chosen = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    if args.half_cached:
+        chosen["half_cached"] = True
+    if not chosen:
+        return {}
+    if args.solver == "smo":
+        raise UsageError(f"--{next(iter(chosen)).replace('_', '-')} is for --solver working-set")
+    try:
+        return {"solver": WorkingSet(**chosen)}
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def _check_options(args: argparse.Namespace) -> None:

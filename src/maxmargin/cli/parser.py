@@ -152,6 +152,10 @@ def _solver_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--selection", choices=SELECTIONS, help="how the solver chooses the variables of a step")
     group.add_argument("--selection-rows", choices=SELECTION_ROWS, help="rows that mg and hmg read a step (two)")
     group.add_argument("--solver", choices=("auto", "smo", "working-set"), help="algorithm")
+    group.add_argument("--working-set-size", type=_SIZE, metavar="Q", help="of fixed working sets, as in SVM-light")
+    group.add_argument("--new-variables", type=_SIZE, metavar="N", help="of these that a round exchanges (half)")
+    group.add_argument("--inner", choices=("pair", "projection", "interior"), help="what solves a working set (pair)")
+    group.add_argument("--half-cached", action="store_true", help="half of the new members have their rows stored")
     group.add_argument("-j", "--n-jobs", type=_THREADS, help="threads (default: all cores)")
 
 
@@ -273,7 +277,7 @@ _GAMMA = _number(_NOT_NEGATIVE.wanted, _NOT_NEGATIVE.fits, words=("auto", "scale
 _CACHE_SIZE = _number(_POSITIVE.wanted, _POSITIVE.fits, words=("auto",))
 _DEGREE = _number("a whole number from 0 on", lambda value: value >= 0, int)
 _ITERATIONS = _number("a whole number from -1 on", lambda value: value >= -1, int)
-_FOLDS = _number("a whole number from 2 on", lambda value: value >= 2, int)
+_FOLDS = _SIZE = _number("a whole number from 2 on", lambda value: value >= 2, int)
 _SEED = _number("a whole number from 0 to 4294967295", lambda value: 0 <= value < 2**32, int)
 _THREADS = _number("a whole number other than 0", lambda value: value > 0 or value < 0, int)
 
