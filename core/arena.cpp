@@ -34,7 +34,8 @@ Kept& kept() {
 
 void* fresh(std::size_t bytes) {
   std::size_t const page = bytes >= huge_page ? huge_page : small_page;
-  void* const block = std::aligned_alloc(page, bytes);
+  void* block = std::aligned_alloc(page, bytes);
+  if (!block && release_blocks() > 0) block = std::aligned_alloc(page, bytes);
   if (!block) throw std::bad_alloc();
 #if defined(__linux__)
   if (bytes >= huge_page) madvise(block, bytes, MADV_HUGEPAGE);  // advice: where it fails, pages stay small
@@ -68,7 +69,14 @@ void give_back(void* block, std::size_t bytes) noexcept {
   if (bytes >= huge_page) {
     try {
       std::lock_guard<std::mutex> const lock(kept().guard);
-      kept().blocks.push_back({block, bytes});
+      auto& blocks = kept().blocks;
+      blocks.push_back({block, bytes});
+      // Together at most twice the largest: the smallest go.
+      std::sort(blocks.begin(), blocks.end(), [](Block const& a, Block const& b) { return a.bytes > b.bytes; });
+      std::size_t total = 0, keep = 0;
+      while (keep < blocks.size() && total + blocks[keep].bytes <= 2 * blocks[0].bytes) total += blocks[keep++].bytes;
+      for (std::size_t i = keep; i < blocks.size(); ++i) std::free(blocks[i].memory);
+      blocks.resize(keep);
       return;
     } catch (...) {
       // No memory for the list: the block goes to the system.

@@ -126,6 +126,7 @@ void bind_sources(nb::module_& m, const std::string& suffix) {
           },
           "data"_a, "kernel"_a, "centre"_a, "codes"_a.none(), "threads"_a, nb::keep_alive<1, 2>())
       .def_prop_ro("storage", &mm::Engine<T>::storage)
+      .def_prop_ro("unit", &mm::Engine<T>::unit)
       .def(
           "block",
           [](mm::Engine<T>& s, const Data& x, index begin, index end, Out<T> out) {

@@ -58,7 +58,7 @@ struct Guess {
   void include(double value) {
     double const range = top - base;
     base = std::min(base, value), top = std::max(top, value);
-    within = 4 * roundoff * std::max(std::abs(base), std::abs(top));
+    within = 4 * (roundoff * (top - base) + 0x1p-53 * std::max(std::abs(base), std::abs(top)));
     double const distance = std::max(top - value, value - base);  // to the further end
     if (top == base) return;
     unit = range > 0 ? common_unit(distance, unit, 2 * within) : distance;
@@ -153,7 +153,7 @@ std::shared_ptr<const Codes> find_codes(const MatrixView& x, double roundoff, bo
   double const bytes = double(x.rows) * double(x.columns);
   double const data = double(x.nonzeros()) * (bytes_of(x.number) + (x.sparse ? bytes_of(x.index_number) : 0));
   if (x.rows == 0 || x.columns == 0 || bytes > std::max(bytes_always, share_of_data * data)) return nullptr;
-  Guess g = guess(x, roundoff);
+  Guess g = guess(x, x.number == Number::f32 ? roundoff : 0x1p-53);
   if (from_zero && g.holds()) g.include(0.0);
   if (from_zero && g.base < 0) return nullptr;
   for (int tries = 0; g.holds() && tries < most_attempts; ++tries) {

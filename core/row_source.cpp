@@ -12,7 +12,8 @@ template <class T>
 void RowSource<T>::cross(const index* ids, index count, const index* columns, index width, T* out, index stride) {
   std::vector<index> position(order_.size());
   for (std::size_t j = 0; j < order_.size(); ++j) position[std::size_t(order_[j])] = index(j);
-  index const wide = padded(size()), together = std::clamp<index>(most_values / wide, 1, std::max<index>(1, count));
+  index const wide = padded(size()),
+              together = std::clamp<index>(most_values / std::max<index>(1, wide), 1, std::max<index>(1, count));
   std::vector<T> values(static_cast<std::size_t>(together * wide));
   for (index r = 0; r < count; r += together) {
     index const here = std::min(together, count - r);
@@ -26,7 +27,8 @@ void RowSource<T>::cross(const index* ids, index count, const index* columns, in
 template <class T>
 void RowSource<T>::accumulate(const index* ids, const double* coefficient, T* const* places, index count, index last,
                               double* sums) {
-  index const wide = padded(last), together = std::clamp<index>(most_values / wide, 1, std::max<index>(1, count));
+  index const wide = padded(last),
+              together = std::clamp<index>(most_values / std::max<index>(1, wide), 1, std::max<index>(1, count));
   std::vector<T> values(static_cast<std::size_t>(together * wide));
   std::vector<const T*> pieces;
   for (index i = 0; i < together; ++i) pieces.push_back(values.data() + i * wide);
@@ -42,7 +44,8 @@ void RowSource<T>::accumulate(const index* ids, const double* coefficient, T* co
 template <class T>
 void RowSource<T>::products(const index* ids, const double* coefficient, index count, const index* columns, index width,
                             double* sums) {
-  index const wide = padded(width), together = std::clamp<index>(most_values / wide, 1, std::max<index>(1, count));
+  index const wide = padded(width),
+              together = std::clamp<index>(most_values / std::max<index>(1, wide), 1, std::max<index>(1, count));
   std::vector<T> values(static_cast<std::size_t>(together * wide));
   std::vector<const T*> pieces;
   for (index i = 0; i < together; ++i) pieces.push_back(values.data() + i * wide);

@@ -82,6 +82,8 @@ class Engine final : public RowSource<T> {
 
   /// How the columns are stored: "panels", "gathered" or "integers".
   const char* storage() const;
+  /// Of which the data are multiples, where they are stored as integers, else 0.
+  double unit() const { return examples_->codes ? examples_->codes->unit : 0.0; }
 
  private:
   void pack(index first, index last);

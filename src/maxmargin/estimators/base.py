@@ -140,8 +140,9 @@ class KernelMachine(BaseEstimator):
         choice = kernel_choice.choose_kernel(self, data)
         budget = cache_bytes(self.cache_size)
         everything = [*parts, *extra]
-        by_pairs = self._all_by_pairs(everything)
-        precision = kernel_choice.choose_precision(self, choice, data, [part.terms for part in parts], by_pairs)
+        solvers = self._solvers(everything)
+        by_pairs, by_working_sets = solvers == {"smo"}, solvers == {"working-set"}
+        precision = kernel_choice.choose_precision(self, choice, data, [part.terms for part in parts], by_working_sets)
         rows = kernel_choice.make_rows(choice, data, precision, budget)
         shared = shared_rows(rows, everything, budget, self.n_jobs) if by_pairs else rows
         with self._reporting() as callback:
@@ -176,14 +177,12 @@ class KernelMachine(BaseEstimator):
             refuse_pair_options(**options)
         return partial(auto.solve, solver=self.solver, **options)
 
-    def _all_by_pairs(self, parts: Sequence[Part]) -> bool:
-        """Whether pairs, which ask for row by row, solve every problem; working sets compute their own in blocks."""
-        if self.solver == "working-set":
-            return False
+    def _solvers(self, parts: Sequence[Part]) -> set[str]:
+        """The solvers of the problems; a user's function asks for row by row, for all that is known."""
         if self.solver != "auto":
-            return True
+            return {self.solver} if self.solver == "working-set" else {"smo"}
         shrinking = getattr(self, "shrinking", True)
-        return all(auto.choose_solver(part.terms, self.selection, shrinking, self.tol_gap) == "smo" for part in parts)
+        return {auto.choose_solver(part.terms, self.selection, shrinking, self.tol_gap) for part in parts}
 
     @contextmanager
     def _reporting(self) -> Iterator[Callable[[Any], Any] | None]:

@@ -96,7 +96,7 @@ def _squares(X: Any) -> Any:
 
 
 def choose_precision(
-    estimator: Any, choice: KernelChoice, data: TrainingSet, terms: Sequence[Terms], by_pairs: bool
+    estimator: Any, choice: KernelChoice, data: TrainingSet, terms: Sequence[Terms], by_working_sets: bool
 ) -> str:
     r"""float32 kernel values where their rounding cannot matter, else float64.
 
@@ -111,14 +111,14 @@ def choose_precision(
     requested: str = estimator.precision
     if requested != "auto":
         return requested
-    tight = by_pairs and estimator.tol_gap is not None
+    tight = not by_working_sets and estimator.tol_gap is not None
     if max(part.n for part in terms) <= SMALL or tight:
         return "float64"
     if isinstance(choice.kernel, Callable) or not (_fits_single(choice.largest) and _fits_single(choice.gamma)):
         return "float64"
     size = max(_coefficient_size(part) * np.sqrt(part.n) for part in terms)
     rough = SINGLE_ROUNDING * _rounding(choice, data) * size
-    return "float32" if rough <= (1.0 if by_pairs else USEFUL) * estimator.tol else "float64"
+    return "float32" if rough <= (USEFUL if by_working_sets else 1.0) * estimator.tol else "float64"
 
 
 def _fits_single(x: float) -> bool:

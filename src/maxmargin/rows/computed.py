@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin.kernels.kernel import Kernel, count, part_of, share_of_diagonal
+from maxmargin.kernels.kernel import Kernel, count, part_of
 from maxmargin.rows.rows import Floats, Rows
 
 
@@ -41,7 +41,8 @@ class ComputedRows(Rows):
 
     def source(self, n_jobs: int | None = None) -> Any:
         source = self.kernel.source(self.X, self.precision, self._threads(n_jobs), self.weights)
-        self.exact_sums = getattr(source, "storage", None) == "integers"
+        unit = getattr(source, "unit", 0.0)  # others of float32 data restore them to their rounding only
+        self.exact_sums = unit > 0 and float(unit).is_integer() and getattr(self.kernel, "moves_with_data", False)
         return source
 
     def with_precision(self, precision: str) -> Rows:
@@ -57,5 +58,5 @@ class ComputedRows(Rows):
     def rounding(self) -> Floats:
         if self.precision == "float64":
             return np.zeros(self.n)
-        # Sums of small integers are exact, and only the function of them is rounded.
-        return share_of_diagonal(self.diag()) if self.exact_sums else self.kernel.rounding(self.X, self.weights)
+        # Distances of small integers are exact, and only the function of them is rounded: 1 at most.
+        return np.ones(self.n) if self.exact_sums else self.kernel.rounding(self.X, self.weights)

@@ -37,6 +37,7 @@ RIDGE = 1e-12  # of the mean of the diagonal, where K_FF is singular; ten, a hun
 RIDGES = 5
 WILD = 100.0  # times the distance between its bounds: no step of a variable is that long but by rounding
 LEAST_FREED = 64  # variables, at most, that a step frees, or a quarter of those that are free
+KEPT = 1e-12  # share of a sum that it may miss by
 EXACT = 1e-13  # violation, in the scale of the gradient, that rounding leaves
 
 
@@ -73,13 +74,21 @@ def minimise(
         if not changed:
             found = walk.feasible()
             worst = violation(terms, found, walk.K @ fold(terms, found))
-            if worst <= max(tol, EXACT * walk.scale()):
+            if worst <= max(tol, EXACT * walk.scale()) and _keeps_sums(terms, found):
                 return found, step, None
             return beta, step, Status.STALLED
         stop = look(step, np.nan)
         if stop is not None:
             return beta, step, stop
     return beta, MOST_STEPS, Status.STALLED
+
+
+def _keeps_sums(terms: Terms, beta: Floats) -> bool:
+    """Whether the sums hold, to rounding: where all free variables of one pass their bounds, clipping breaks it."""
+    return all(
+        abs(beta[mine].sum() - total) <= KEPT * (np.abs(beta[mine]).sum() + abs(total))
+        for _, total, mine in terms.groups()
+    )
 
 
 class _ActiveSet:

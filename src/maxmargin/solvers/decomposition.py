@@ -14,7 +14,7 @@ from maxmargin.problems import DualProblem, Terms, violation
 from maxmargin.problems.certificate import derivatives, violation_of
 from maxmargin.solvers import interior, projection
 from maxmargin.solvers.dense import product
-from maxmargin.solvers.ending import roots_of_diagonal
+from maxmargin.solvers.ending import noise, roots_of_diagonal
 from maxmargin.solvers.loop import SLICE_SECONDS, State, Status, Watch
 from maxmargin.solvers.members import FIRST, Choice, Ids, Prices, Standing
 from maxmargin.solvers.polish import restricted, variables
@@ -53,7 +53,7 @@ class Run:
         self.steps = 0
         single = problem.rows.precision == "float32"
         source = problem.rows.source(n_jobs)
-        roots_of_diagonal(source.diagonal(), problem.rows.precision)
+        self.roots = roots_of_diagonal(source.diagonal(), problem.rows.precision)
         # What the examples take beside the rows is small, or goes off the budget.
         beside = source.bytes + BYTES_PER_EXAMPLE * self.terms.m
         budget = max(LEAST_SHARE * budget, budget - max(0.0, beside - BESIDE_BYTES))
@@ -74,6 +74,10 @@ class Run:
         t, beta = self.terms, self.beta
         free = (beta > t.lo) & (beta < t.hi) & ((t.e == 0) | (beta != 0))
         return free.reshape(t.copies, t.n).any(axis=0)
+
+    def noise(self) -> float:
+        """Violation that rounding alone leaves."""
+        return noise(self.terms, self.roots, self.beta)
 
     def standing(self) -> Standing:
         """What the choice of members looks at."""
@@ -128,6 +132,8 @@ class Run:
                 stop = self.look(math.nan, steps=pairs.steps)
                 if stop is not None:
                     return stop
+                if pairs.violation <= self.noise():
+                    return Status.STALLED
                 continue
             return {
                 Pause.CONVERGED: None,

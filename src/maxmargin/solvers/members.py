@@ -131,15 +131,17 @@ class Priced:
         self._widen(prices.violation, int(np.count_nonzero(score > tol / 2)))
         free = at.free[members]
         self.room = max(self.room, FIRST, ROOM_PER_FREE * int(np.count_nonzero(at.free)) + ROOM_BESIDE)
-        room = min(int(self.room), at.most)
+        room = int(min(self.room, at.most))
         half = max(len(members) // 2, 1)
         most = min(max(LEAST_EXCHANGE, int(np.count_nonzero(at.beta)) // 2), half)
         most = min(most, max(room - int(np.count_nonzero(free)), half // 2))
         if len(violators) > most:
             violators = violators[np.argpartition(-score[violators], most)[:most]]
-        # Bounded ones leave first, the deepest first; where free ones must leave, the oldest.
+        # Bounded ones leave first, the deepest first; where free ones must leave, the oldest; those that hold the level
+        # of a sum never, for others would take their place in turn.
         since = np.zeros(n, np.int64) if self.since is None else self.since
-        order = np.lexsort((np.where(free, since[members], score[members]), free))
+        rank = np.where(_holds_level(at, prices)[members], 2, free.astype(int))
+        order = np.lexsort((np.where(free, since[members], score[members]), rank))
         staying = members[order[max(len(members) + len(violators) - room, 0) :]]
         self.round += 1
         since[violators] = self.round
@@ -233,3 +235,16 @@ def _mark(chosen: Flags, row: Ids, variables: Ids, worst: Floats, count: int) ->
     count = max(0, count)
     few = np.argpartition(worst, count)[:count] if count < len(worst) else np.arange(len(worst))
     chosen[row[variables[few]]] = True
+
+
+def _holds_level(at: Standing, prices: Prices) -> Flags:
+    """The examples of the largest dn and of the smallest up among the members of each sum."""
+    holds = np.zeros(at.terms.n, bool)
+    if at.terms.group is None:
+        return holds
+    mine = np.isin(np.arange(at.terms.m) % at.terms.n, at.members)
+    for g in range(len(at.terms.sums)):
+        group = np.flatnonzero(mine & (at.terms.group == g))
+        if group.size:
+            holds[group[[np.argmax(prices.dn[group]), np.argmin(prices.up[group])]] % at.terms.n] = True
+    return holds

@@ -102,9 +102,10 @@ def _go_on_exactly(run: Run, tol: float, budget: float, n_jobs: int | None) -> S
     exact = DualProblem(run.problem.rows.with_precision("float64"), run.terms)
     run.give_back()
     nearer = Run(exact, run.watch, run.choice.again(), run.inner, run.beta, budget, n_jobs)
+    nearer.steps = run.steps
     status = nearer.add_rows(fold(run.terms, run.beta)) or _rounds(nearer, tol)
     nearer.give_back()
-    run.problem, run.beta, run.f, run.steps = exact, nearer.beta, nearer.f, run.steps + nearer.steps
+    run.problem, run.beta, run.f, run.steps = exact, nearer.beta, nearer.f, nearer.steps
     run.spent = {name: run.spent[name] + nearer.spent[name] for name in run.spent}
     return status
 
@@ -119,9 +120,11 @@ def _close_gap(run: Run, budget: float, n_jobs: int | None) -> tuple[Certificate
         polish = Polish(run.problem, run.beta, limits, run.look, budget, n_jobs)
         status = polish.run(run.f)
         if polish.f is not None:
+            run.problem = DualProblem(run.problem.rows.with_precision("float64"), run.terms)
             run.beta, run.f = polish.beta, polish.f
+        del polish  # its memory goes to what comes next
         if status is not Status.STALLED or tol < TIGHTEST * limits.tol:
-            return certificate(run.terms, run.beta, run.f), status
+            return certificate(run.terms, run.beta, run.f, rounding_radius(run.problem, run.beta)), status
         tol *= TIGHTER
         status = _go_on_exactly(run, tol, budget, n_jobs)
         result = certificate(run.terms, run.beta, run.f)
@@ -144,6 +147,8 @@ def _rounds(run: Run, tol: float) -> Status:
             return Status.CONVERGED
         if stop is Status.STALLED and (run.holds_all() or eps <= tol / 2):
             return Status.STALLED
+        if prices.violation <= run.noise():
+            return Status.STALLED  # steps would only move rounding errors
         stop = run.look(prices.violation)
         if stop is not None:
             return stop
