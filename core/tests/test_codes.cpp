@@ -42,10 +42,16 @@ void found_or_not() {
   EXPECT(found(Levels(300, 9, 2, 1, 100, 0.3, 3), twofold, true), "2 is a level from 0");
   EXPECT(!found(Levels(300, 9, 0, 1, 257, 0.0, 4), twofold, false), "too many levels");
   EXPECT(found(Levels(300, 9, 0, 1.0 / 255, 256, 0.1, 5), twofold, true));
-  Levels rounded(300, 9, 0, 1.0 / 255, 256, 0.1, 6);
-  for (double& x : rounded.values) x = double(float(x));
-  EXPECT(found(rounded, single, true));
-  EXPECT(!found(rounded, twofold, true), "float64 kernel values are those of the data as they are");
+  Levels const fractions(300, 9, 0, 1.0 / 255, 256, 0.1, 6);
+  std::vector<float> const rounded(fractions.values.begin(), fractions.values.end());
+  MatrixView view = fractions.view();
+  view.values = rounded.data(), view.number = Number::f32;
+  EXPECT(find_codes(view, single, true, 2) != nullptr);
+  EXPECT(find_codes(view, twofold, true, 2) == nullptr, "float64 kernel values are those of the data as they are");
+  Levels offset(300, 9, 1.7e9, 900, 200, 0.3, 9);
+  EXPECT(found(offset, single, false));
+  for (std::size_t i = 5; i < offset.values.size(); i += 7) offset.values[i] += 380;
+  EXPECT(!found(offset, single, false), "what float32 loses beside an offset is not to be lost here");
   Levels late(5000, 9, 0, 2, 100, 0.1, 7);
   late.values[late.values.size() - 1] = 7;  // a finer unit, which the first look does not see
   auto const codes = find_codes(late.view(), twofold, true, 2);
