@@ -29,7 +29,7 @@ class WorkingMatrix final : public RowSource<T> {
   const std::vector<index>& members() const { return members_; }
   index examples() const { return source_->size(); }
   double entries_computed() const { return entries_; }
-  double bytes() const { return double(stride_) * double(stride_) * sizeof(T); }
+  double bytes() const override { return double(stride_) * double(stride_) * sizeof(T); }
 
   void rows(const index* ids, index count, index first, index last, T* out, index stride) override;
   const T* resident(index& stride) const override {

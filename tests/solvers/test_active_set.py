@@ -107,3 +107,29 @@ def test_gap_of_working_sets(name, cache_size, monkeypatch):
     assert solution.certificate.gap <= 1e-8
     exact = DualProblem(problem.rows.with_precision("float64"), problem.terms)
     assert certify(exact, solution.beta).gap <= 1.1e-8
+
+
+def test_sums_hold_where_all_free_variables_pass_their_bounds():
+    rng = np.random.default_rng(0)
+    converged = 0
+    for seed in range(60):
+        data = zoo.classification(seed, n=40, C=0.01)
+        terms = losses.Hinge().dual(data.y, 0.01)
+        K = zoo.KERNELS["rbf"](0.05 * data.X, 0.05 * data.X)
+        start = smo.solve(
+            DualProblem(PrecomputedRows(K), terms), Limits(tol=0.5, max_iter=int(rng.integers(1, 30)))
+        ).beta
+        beta, _, stop = active_set.minimise(terms, K, start, 0.05, nothing)
+        if stop is None:
+            converged += 1
+            assert abs(beta.sum()) <= 1e-11 * np.abs(beta).sum()
+    assert converged > 0
+
+
+def test_rounding_ends_the_rounds(monkeypatch):
+    monkeypatch.setattr(members, "FIRST", 100)
+    data = zoo.classification(3, n=600)
+    problem = DualProblem(ComputedRows(RBF, data.X, "float64"), losses.Hinge().dual(data.y, 1e4))
+    solution = working_set.solve(problem, Limits(tol=1e-15, max_time=60.0), cache_size=0.1)
+    assert solution.status is Status.STALLED
+    assert solution.seconds < 30.0
