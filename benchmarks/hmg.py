@@ -88,7 +88,7 @@ Printed = tuple[int | None, float | None, float | None]  # iterations, seconds, 
 def compare(title: str, variants: dict[str, tuple[dict, Printed]], base: str, data: Set) -> None:
     """One table of one set: each variant run, with its time relative to `base`, ours and the printed one."""
     print(f"{title}, {data.name}")
-    print(f"  {'':<14}{'iterations':>10}{'rows':>8}{'seconds':>9}{'time':>8}{'objective':>13}", end="")
+    print(f"  {'':<14}{'iterations':>10}{'rows':>8}{'seconds':>9}{'time':>9}{'objective':>13}", end="")
     print(f"   printed:{'iterations':>11}{'time':>8}{'objective':>13}", flush=True)
     printed_base, base_seconds = variants[base][1][1], 0.0
     for label in sorted(variants, key=lambda label: label != base):  # the base first: a line as soon as it is known
@@ -97,7 +97,7 @@ def compare(title: str, variants: dict[str, tuple[dict, Printed]], base: str, da
         base_seconds = base_seconds or ours["seconds"]
         print(
             f"  {label:<14}{ours['iterations']:>10.0f}{ours['rows']:>8.0f}{ours['seconds']:>9.2f}"
-            f"{ours['seconds'] / base_seconds:>6.2f} x{ours['objective']:>13.3f}{'':<11}{iterations or '':>11}"
+            f"{ours['seconds'] / base_seconds:>7.2f} x{ours['objective']:>13.3f}{'':<11}{iterations or '':>11}"
             f"{f'{seconds / printed_base:.2f} x' if seconds and printed_base else '':>8}{objective or '':>13}",
             flush=True,
         )
