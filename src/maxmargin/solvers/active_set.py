@@ -166,18 +166,23 @@ class _ActiveSet:
 
     def _released(self) -> tuple[Flags, Flags]:
         """Fixed variables that would rise, and that would fall, at the levels of their sums."""
-        t = self.terms
         level = self.levels[self.group]
         if np.isnan(level).any():
             level = np.where(np.isnan(level), self._middles()[self.group], level)
-        up = np.where(self.beta >= t.hi, np.inf, self.smooth + np.where(self.beta >= 0, t.e, -t.e))
-        dn = np.where(self.beta <= t.lo, -np.inf, self.smooth + np.where(self.beta > 0, t.e, -t.e))
+        up, dn = self._derivatives()
         rise, fall = (np.where(self.free, -np.inf, amount) for amount in (level - up, dn - level))
         worst = np.maximum(rise, fall)
         least, most = self._noise(), max(LEAST_FREED, int(np.count_nonzero(self.free)) // 4)
         if np.count_nonzero(worst > least) > most:  # many at once are more likely too many
             least = float(np.partition(worst, -most)[-most])
         return rise > least, fall > least
+
+    def _derivatives(self) -> tuple[Floats, Floats]:
+        """up and dn of all variables, as the certificate has them."""
+        t = self.terms
+        up = np.where(self.beta >= t.hi, np.inf, self.smooth + np.where(self.beta >= 0, t.e, -t.e))
+        dn = np.where(self.beta <= t.lo, -np.inf, self.smooth + np.where(self.beta > 0, t.e, -t.e))
+        return up, dn
 
     def _noise(self) -> float:
         """By how much the derivatives of the free variables, which the step made equal, differ from their levels."""
@@ -187,9 +192,7 @@ class _ActiveSet:
 
     def _middles(self) -> Floats:
         """Of sums without free variables: the middle between what holds its members down and what holds them up."""
-        t = self.terms
-        up = np.where(self.beta >= t.hi, np.inf, self.smooth + np.where(self.beta >= 0, t.e, -t.e))
-        dn = np.where(self.beta <= t.lo, -np.inf, self.smooth + np.where(self.beta > 0, t.e, -t.e))
+        up, dn = self._derivatives()
         middles = np.zeros(len(self.levels))
         for g in range(len(middles)):
             mine = self.group == g
